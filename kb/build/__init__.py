@@ -8,7 +8,7 @@ import contextlib
 import gc
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
@@ -24,7 +24,7 @@ _TABLES = (
     "create table file (path text primary key, stat text not null, digest text not null) without rowid",
     "create table meta (key text primary key, value text not null)",
     "create table page (path text primary key, digest text not null, said text not null, row blob not null, facts blob, statements blob, notes blob, parts blob)",
-    "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
+    "create table standing (path text primary key, type text not null, title text not null, date text not null, rank real not null)",
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
 )
@@ -149,7 +149,6 @@ def _built(
                 "indexes": store.digest_of(store.row_of(dict(sorted(digests.items())))),
             },
         )
-    _save_lengths(db, change.changed)
     report = {
         **counts,
         "added": len(change.added),
@@ -185,26 +184,29 @@ def _compiled(
     db: sqlite3.Connection, layout: store.Layout
 ) -> tuple[dict[str, int], dict[str, bytes]]:
     """What follows from all pages together, written to the tables: counts for the report, and the files of `indexes/`."""
-    pages = {
-        p: page.from_row(p, d, row)
-        for p, d, row in db.execute("select path, digest, row from page order by path")
-    }
+    kept = store.Kept(db)
+    pages = _heads(db, kept)
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     runs = trail.trail_of(_rows(db, "facts"), whole)
-    kept = store.Kept(db)
     relatives = trail.relatives_of(runs, kept)
     cards, lists = kept.of(
         "refuted",
         _tried(db, runs, whole),
         tuple[int, dict[str, bytes]],
         lambda: _refuted(db, runs, relatives, whole, kept),
-        within=refuted.KEPT,
+        within=(*refuted.KEPT, "refuted lists"),
     )
     compiled = indexes.compiled(
         whole, runs, relatives, _rows(db, "notes"), config=layout.config, kept=kept
     )
     heads = [(p.path, p.type, p.title, p.date) for p in pages.values()]
-    kept.of("standing", (heads, whole.outlinks), bool, lambda: _save(db, whole))
+    kept.of(
+        "standing",
+        (heads, whole.outlinks),
+        bool,
+        lambda: _save(db, whole, kept),
+        within=["standing"],
+    )
     kept.close()
     wanted = {**compiled.files, **lists}
     for name in source.INDEXES:
@@ -292,7 +294,7 @@ def _sync_pages(
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
         for results, facts, statements, notes, parts, chunks in compiled_pages(layout, todo):
-            head = store.row_of((results.front, results.first_heading, results.cited))
+            head = (results.front, results.first_heading, results.labels, results.cited)
             outcome_digest = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
             row = (
                 results.path,
@@ -321,7 +323,7 @@ def _refuted(
     deck = refuted.deck_of(runs, _rows(db, "statements"), whole, kept)
     trail.save(db, runs, relatives)
     refuted.save(db, runs, deck)
-    return len(deck.cards), indexes.refuted_files(deck.cards)
+    return len(deck.cards), indexes.refuted_files(deck.cards, kept)
 
 
 def _tried(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> object:
@@ -352,32 +354,39 @@ def _save_files(
         db.executemany("insert or replace into file values (?, ?, ?)", changed)
 
 
-def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:
-    for path in paths:
-        digest, row = db.execute("select digest, row from page where path = ?", (path,)).fetchone()
-        db.execute(
-            "update standing set lines = ? where path = ?",
-            (page.from_row(path, digest, row).lines, path),
-        )
+def _heads(db: sqlite3.Connection, kept: store.Kept) -> dict[str, page.PageHead]:
+    """Heads of all pages, as they were kept where a page says the same: to read all rows takes ten times as long."""
+
+    def head(path: str) -> page.PageHead:
+        query = "select digest, row from page where path = ?"
+        return page.head_of(page.from_row(path, *db.execute(query, (path,)).fetchone()))
+
+    inputs = dict(db.execute("select path, said from page order by path"))
+    return kept.each("heads", inputs, page.PageHead, head)
 
 
-def _save(db: sqlite3.Connection, whole: graph.Graph) -> bool:
+def _save(db: sqlite3.Connection, whole: graph.Graph, kept: store.Kept) -> bool:
     """Write where each page stands: what it is, its rank, and who cites whom."""
-    rank, cites, cited = whole.rank, whole.outlinks, whole.backlinks
+    rank = whole.rank
     # As so many times the least, in three digits: a link moves the sum of all, and the place of few.
     least = min(rank.values(), default=1.0)
-    times = {p: float(f"{rank[p] / least:.3g}") for p in cited}
     standing = (
-        (p.path, p.type, p.title, p.date, p.lines, times.get(p.path, 1.0))
+        (p.path, p.type, p.title, p.date, float(f"{rank[p.path] / least:.3g}"))
         for p in whole.pages.values()
     )
     store.replace_rows(db, "standing", standing)
-    none = store.packed(())
+    cites = {p: whole.outlinks.get(p, ()) for p in whole.pages}
+    had = kept.last("standing/cites", dict[str, tuple[str, ...]]) or {}
+    moved = {p for p in had.keys() | cites.keys() if had.get(p) != cites.get(p)}
+    for way in (had, cites):
+        moved.update([t for p in moved & way.keys() for t in way[p]])
+    db.executemany("delete from neighbours where path = ?", ((p,) for p in moved))
     near = (
-        (p, *(store.packed(way[p]) if p in way else none for way in (cites, cited)))
-        for p in whole.pages
+        (p, store.packed(cites[p]), store.packed(whole.backlinks.get(p, ())))
+        for p in sorted(moved & cites.keys())
     )
-    store.replace_rows(db, "neighbours", near)
+    db.executemany("insert into neighbours values (?, ?, ?)", near)
+    kept.keep("standing/cites", cites)
     return True
 
 

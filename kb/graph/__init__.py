@@ -5,9 +5,11 @@ Refuses to touch the disk while resolving pages to pages; only `kb.graph.links`,
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter, truediv
 from typing import TYPE_CHECKING
 
@@ -113,30 +115,29 @@ def graph_of(pages: Mapping[str, Page], *, link_root: str = "") -> Graph:
     Links that start with `/` lead from `link_root`.
     """
     outlinks: dict[str, tuple[str, ...]] = {}
-    known: dict[tuple[str, str], str | None] = {}
     names = Names(pages)
     # Most links of catalogs of code lead to files: a plain last name that no page or folder of a page has needs no closer look.
-    ends = {part for path in pages for part in path.split("/")}
+    ends = set(chain.from_iterable(path.split("/") for path in pages))
+
+    def target_of_bare(bare: str, page: Page) -> str | None:
+        if bare.startswith("[["):
+            meant = names.meant(bare[2:].strip(), page)
+            return meant[0] if len(meant) == 1 else None
+        end = bare[bare.rfind("/") + 1 :]
+        if end not in ends and _PLAIN_NAME.fullmatch(end) and not link_root:
+            return None
+        return _page_target(bare, page.folder, pages, link_root)
+
+    by_folder: dict[str, dict[str, str | None]] = defaultdict(dict)
     for path in sorted(pages):
         page = pages[path]
-        folder = page.folder
-        targets: dict[str, None] = {}
+        known = by_folder[page.folder]
         for bare in page.cited:
-            key = (folder, bare)
-            if key not in known:
-                end = bare[bare.rfind("/") + 1 :]
-                if bare.startswith("[["):
-                    meant = names.meant(bare[2:].strip(), page)
-                    known[key] = meant[0] if len(meant) == 1 else None
-                elif end not in ends and _PLAIN_NAME.fullmatch(end) and not link_root:
-                    known[key] = None
-                else:
-                    known[key] = _page_target(bare, folder, pages, link_root)
-            target = known[key]
-            if target and target != path:
-                targets[target] = None
-        if targets:
-            outlinks[path] = tuple(targets)
+            if bare not in known:
+                known[bare] = target_of_bare(bare, page)
+        targets = dict.fromkeys(map(known.__getitem__, page.cited))
+        if own := tuple(t for t in targets if t and t != path):
+            outlinks[path] = own
     return Graph(pages, outlinks)
 
 

@@ -9,28 +9,35 @@ from urllib.parse import quote
 
 from kb.indexes.render import bytes_of, cell, page_head
 from kb.refuted import Card
-from kb.store import to_json
+from kb.store import Kept, digest_of, row_of, to_json
 from kb.text import one_line
 
 _GENERIC = "generic"
 
 
-def refuted_files(cards: Iterable[Card]) -> dict[str, bytes]:
-    """Every refuted list, by path below `indexes/`."""
+def refuted_files(cards: Iterable[Card], kept: Kept) -> dict[str, bytes]:
+    """Every refuted list, by path below `indexes/`; of a target whose cards are the same as it was kept."""
     by_target: dict[str, list[Card]] = {}
     for card in cards:
         by_target.setdefault(card.target or _GENERIC, []).append(card)
-    files: dict[str, bytes] = {}
-    for target, group in sorted(by_target.items()):
-        newest = sorted(group, key=lambda c: (*c.order, c.id), reverse=True)
-        name = "refuted/" + "/".join(
-            part for part in target.split("/") if part not in ("", ".", "..")
-        )
-        files[f"{name}.md"] = bytes_of(_lines(target, newest, up="../" * (name.count("/") + 1)))
-        files[f"{name}.json"] = to_json(
-            {"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]}
-        )
-    return files
+    inputs = {target: digest_of(row_of(by_target[target])) for target in sorted(by_target)}
+    lists = kept.each(
+        "refuted lists",
+        inputs,
+        dict[str, bytes],
+        lambda target: _files_of(target, by_target[target]),
+    )
+    return {name: data for files in lists.values() for name, data in files.items()}
+
+
+def _files_of(target: str, cards: list[Card]) -> dict[str, bytes]:
+    newest = sorted(cards, key=lambda c: (*c.order, c.id), reverse=True)
+    name = "refuted/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
+    own = {"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]}
+    return {
+        f"{name}.md": bytes_of(_lines(target, newest, up="../" * (name.count("/") + 1))),
+        f"{name}.json": to_json(own),
+    }
 
 
 def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:

@@ -110,7 +110,7 @@ def topic_files(
     places = {f"{name}#{row['anchor']}": row for row in rows}
     inputs = {place: digest_of(row_of(row)) for place, row in places.items()}
     entries = material.kept.each(
-        "lines", inputs, list[str], lambda place: _topic_lines(places[place])
+        f"lines#{name}", inputs, list[str], lambda place: _topic_lines(places[place])
     )
     lines += (line for own in entries.values() for line in own)
     return {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kb.page import Page
 from kb.schema import Verdict
-from kb.store import Kept, digest_of, row_of
+from kb.store import Kept
 from kb.text import STOP
 from kb.trail import Facts, Trail
 
@@ -102,7 +102,7 @@ class RunWords:
         return kept
 
 
-class _Words(NamedTuple):
+class Words(NamedTuple):
     """Plain words of one run: its head and all of its statement as texts to look names up in, stems of these and its mechanism, what it measures."""
 
     head: str
@@ -111,34 +111,14 @@ class _Words(NamedTuple):
     measured: tuple[str, ...]
 
 
-# Under what the words of runs are kept.
-KEPT = "words"
-
-
-def word_digests(trail: Trail) -> dict[str, str]:
-    """Digest of all that the words of a run are made from, by path."""
-    return {
-        e.path: digest_of(
-            row_of(
-                (
-                    e.title,
-                    e.slug,
-                    e.levers,
-                    e.tags,
-                    e.hypothesis,
-                    e.mechanism,
-                    [m.name for m in e.metrics],
-                )
-            )
-        )
-        for e in trail.experiments
-    }
-
-
-def run_words(runs: Iterable[Facts], trail: Trail, kept: Kept) -> RunWords:
-    """Words of runs that change something; those of a run are kept until it says something else."""
+def words_by_run(trail: Trail, kept: Kept) -> dict[str, Words]:
+    """Words of every run by path; those of a run are kept until it says something else."""
     known = {e.path: e for e in trail.experiments}
-    words = kept.each(KEPT, word_digests(trail), _Words, lambda path: _words_of(known[path]))
+    return kept.each("words", trail.digests, Words, lambda path: _words_of(known[path]))
+
+
+def run_words(runs: Iterable[Facts], words: Mapping[str, Words]) -> RunWords:
+    """Words of runs that change something."""
     runs_of: dict[str, set[str]] = defaultdict(set)
     stems: dict[str, set[str]] = defaultdict(set)
     targets: dict[str, set[str]] = defaultdict(set)
@@ -155,13 +135,13 @@ def run_words(runs: Iterable[Facts], trail: Trail, kept: Kept) -> RunWords:
     return RunWords(heads, texts, runs_of, stems, targets, frozenset(measured))
 
 
-def _words_of(e: Facts) -> _Words:
+def _words_of(e: Facts) -> Words:
     levers = " ".join(f"{lever.name} {lever.value}" for lever in e.levers[:8])
     title, hypothesis = plain_words(f"{e.title} {e.slug} {levers}"), plain_words(e.hypothesis)
     # A dot keeps the words of one text from being read on into the next.
     head = f" {' '.join(title)} . {' . '.join(' '.join(plain_words(t)) for t in e.tags)} "
     stems = tuple(sorted({_stem(w) for w in (*title, *hypothesis, *plain_words(e.mechanism))}))
-    return _Words(
+    return Words(
         head,
         f"{head}. {' '.join(hypothesis)} ",
         stems,

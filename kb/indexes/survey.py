@@ -3,14 +3,14 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kb.graph import Graph
-from kb.indexes.run_words import LARGE, RunWords, pulls, run_words, word_digests
+from kb.indexes.run_words import LARGE, RunWords, Words, pulls, run_words
 from kb.page import Page
 from kb.schema import type_of
-from kb.store import Kept
 from kb.trail import Facts, Trail
 from kb.trail.themes import is_outcome
 
@@ -28,53 +28,67 @@ _KNOWLEDGE = (
 _COMMON_TAG = 0.12
 
 
+class Neighbours(NamedTuple):
+    """What a page is tied to: pages and runs that it links or that link it, which weigh 1 each, and tags with their weights, by name; the length of all."""
+
+    links: frozenset[str]
+    tags: Mapping[str, float]
+    length: float
+
+
 @dataclass(frozen=True, slots=True)
 class WikiSurvey:
     """Pages and runs with what ties them.
 
-    `near` is page -> {neighbour page, experiment or `#tag`: weight}, `tied` page -> runs linked with it, `tagged` tag -> runs,
+    `order` is the place of each run among `runs`, `near` what ties a page, `tied` page -> runs linked with it, `tagged` tag -> runs,
     `tags` tag -> pages and runs.
     """
 
     pages: Mapping[str, Page]
     runs: Sequence[Facts]
+    order: Mapping[str, int]
     tags: Mapping[str, frozenset[str]]
     tagged: Mapping[str, frozenset[str]]
-    near: Mapping[str, Mapping[str, float]]
+    near: Mapping[str, Neighbours]
     tied: Mapping[str, frozenset[str]]
     words: RunWords
 
 
-def survey_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None) -> WikiSurvey:
+def survey_of(
+    graph: Graph, trail: Trail, words: Mapping[str, Words], *, only: frozenset[str] | None
+) -> WikiSurvey:
     """The survey of all pages, or of some `only`; baselines tie pages, but change nothing."""
     pages, tries = _pages_and_tries(graph, trail, only)
     run_pages = (graph.pages[e.path] for e in tries if e.path in graph.pages)
     tags = _telling_tags([*pages.values(), *run_pages], tries)
     runs = pulls(tries)
-    paths = {e.path for e in runs}
+    order = {e.path: at for at, e in enumerate(runs)}
     return WikiSurvey(
         pages,
         runs,
+        order,
         tags,
-        {tag: own & paths for tag, own in tags.items()},
+        {tag: own & order.keys() for tag, own in tags.items()},
         _neighbours(graph, pages, tries, tags),
-        _tied(graph, pages, paths),
-        run_words(runs, trail, kept),
+        _tied(graph, pages, order.keys()),
+        run_words(runs, words),
     )
 
 
-def inputs_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None) -> object:
+def inputs_of(
+    graph: Graph, trail: Trail, words: Mapping[str, Words], *, only: frozenset[str] | None
+) -> object:
     """All that a survey is made from."""
     pages, tries = _pages_and_tries(graph, trail, only)
     known = pages.keys() | {e.path for e in tries}
-    digests, changes = word_digests(trail), {e.path for e in pulls(tries)}
+    changes = {e.path for e in pulls(tries)}
     tagged = [*pages, *(e.path for e in tries if e.path in graph.pages)]
     return (
         [(p, page.type, page.title, page.words("aliases")) for p, page in pages.items()],
         [(p, graph.pages[p].words("tags")) for p in tagged],
-        [(p, [t for t in graph.outlinks.get(p, ()) if t in known]) for p in sorted(known)],
+        [(p, graph.outlinks.get(p, ())) for p in sorted(known)],
         [(e.path, e.target, e.path in changes) for e in tries],
-        [*digests.items()],
+        words,
     )
 
 
@@ -104,7 +118,7 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
     most = max(4, _COMMON_TAG * total)
     return {
         tag: frozenset(own)
-        for tag, own in carried.items()
+        for tag, own in sorted(carried.items())
         if 2 <= len(own) <= most
         and not any(2 * len(own & whole) > len(whole) for whole in large)
         and not re.fullmatch(r"[\d.\-]+", tag)
@@ -115,23 +129,27 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
 
 def _neighbours(
     graph: Graph, pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]]
-) -> dict[str, dict[str, float]]:
-    """page -> {neighbour page, experiment or `#tag`: weight}, tags last: links either way weigh 1, a shared tag less the more common it is."""
-    near: dict[str, dict[str, float]] = {p: {} for p in pages}
+) -> dict[str, Neighbours]:
+    """What ties each page: links either way, and shared tags, which weigh less the more common they are."""
+    links: dict[str, set[str]] = {p: set() for p in pages}
     known = pages.keys() | {e.path for e in tries}
-    for path in sorted(known):  # The last digit of a sum of weights depends on their order.
-        for target in graph.outlinks.get(path, ()):
-            if target in known:
-                for a, b in ((path, target), (target, path)):
-                    if a in near:
-                        near[a][b] = 1.0
-    for tag, own in tags.items():
-        for path in own & pages.keys():
-            near[path]["#" + tag] = 1 / math.log2(1 + len(own))
-    return near
+    for path in known & graph.outlinks.keys():
+        own = known.intersection(graph.outlinks[path])
+        links.get(path, set()).update(own)
+        for target in own & pages.keys():
+            links[target].add(path)
+    weights: dict[str, dict[str, float]] = defaultdict(dict)
+    for tag, carrying in tags.items():
+        for path in carrying & pages.keys():
+            weights[path][tag] = 1 / math.log2(1 + len(carrying))
+    return {p: neighbours_of(frozenset(own), weights.get(p, {})) for p, own in links.items()}
 
 
-def _tied(graph: Graph, pages: Mapping[str, Page], runs: set[str]) -> dict[str, frozenset[str]]:
+def neighbours_of(links: frozenset[str], tags: Mapping[str, float]) -> Neighbours:
+    return Neighbours(links, tags, math.sqrt(len(links) + sum(w * w for w in tags.values())))
+
+
+def _tied(graph: Graph, pages: Mapping[str, Page], runs: Set[str]) -> dict[str, frozenset[str]]:
     """page -> runs that it links or that link it."""
     tied: dict[str, set[str]] = defaultdict(set)
     for path in runs:

@@ -8,12 +8,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, takewhile
+from itertools import chain
 
 from kb.graph import Graph
 from kb.indexes.run_groups import run_groups
-from kb.indexes.run_words import KEPT, names_of, plain_words
-from kb.indexes.survey import WikiSurvey, inputs_of, survey_of
+from kb.indexes.run_words import names_of, plain_words, words_by_run
+from kb.indexes.survey import Neighbours, WikiSurvey, inputs_of, neighbours_of, survey_of
 from kb.page import Page
 from kb.schema import place_of, type_of_folder
 from kb.store import Kept
@@ -55,19 +55,19 @@ def topics_of(
     only: frozenset[str] | None = None,
 ) -> tuple[Topic, ...]:
     """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages, which have a `name`."""
+    words = words_by_run(trail, kept)
     return kept.of(
         f"topics#{name}",
-        inputs_of(graph, trail, only=only),
+        inputs_of(graph, trail, words, only=only),
         tuple[Topic, ...],
-        lambda: _topics(survey_of(graph, trail, kept, only=only)),
-        within=[KEPT],
+        lambda: _topics(survey_of(graph, trail, words, only=only)),
     )
 
 
 def _topics(survey: WikiSurvey) -> tuple[Topic, ...]:
     spoken = _spoken(survey)
     near = {
-        p: _unit(_pulled_ties(survey, p, spoken[p]) if p in spoken else ties)
+        p: _pulled_ties(survey, p, spoken[p]) if p in spoken else ties
         for p, ties in survey.near.items()
     }
     hubs, absorbed = _hubs(survey, spoken, near)
@@ -85,38 +85,41 @@ def _topics(survey: WikiSurvey) -> tuple[Topic, ...]:
 
 
 class _Nearest:
-    """Neighbourhoods of length 1 by what they hold, so that none are compared that share nothing."""
+    """Neighbourhoods by what they hold, so that none are compared that share nothing."""
 
     def __init__(self):
-        self.holding: dict[str, list[str]] = defaultdict(list)
-        self.ties: dict[str, Mapping[str, float]] = {}
-        self.most: dict[str, float] = {}
+        self.linking: dict[str, list[str]] = defaultdict(list)
+        self.tagged: dict[str, list[str]] = defaultdict(list)
+        self.lengths: dict[str, float] = {}
+        self.shortest = math.inf
 
-    def add(self, path: str, ties: Mapping[str, float]) -> None:
-        self.ties[path], self.most[path] = ties, max(ties.values(), default=0.0)
-        for key in ties:
-            self.holding[key].append(path)
+    def add(self, path: str, near: Neighbours) -> None:
+        self.lengths[path] = near.length
+        self.shortest = min(self.shortest, near.length)
+        for held, keys in ((self.linking, near.links), (self.tagged, near.tags)):
+            for key in keys:
+                held[key].append(path)
 
-    def alike(self, ties: Mapping[str, float], *, least: float) -> dict[str, float]:
-        """Those whose cosine with a neighbourhood is `least` or more, with it; none is summed up whose shared keys are too few for that."""
-        few = 0.999 * least / max(ties.values(), default=1.0)
-        shared = Counter(chain.from_iterable(self.holding[k] for k in ties if k in self.holding))
-        cosines = {
-            path: _cosine(ties, self.ties[path])
-            for path, count in shared.items()
-            if count * self.most[path] >= few
-        }
-        return {path: cosine for path, cosine in cosines.items() if cosine >= least}
+    def alike(self, near: Neighbours, *, least: float) -> dict[str, float]:
+        """Those whose cosine with a neighbourhood is `least` or more, with it."""
+        linking, length = self.linking, near.length
+        products: Counter[str] = Counter(
+            chain.from_iterable(linking[k] for k in near.links if k in linking)
+        )
+        for tag, weight in near.tags.items():
+            products.update(dict.fromkeys(self.tagged.get(tag, ()), weight * weight))
+        # Most share a page or two with it, too few even for the shortest of them.
+        few = 0.999 * least * length * self.shortest
+        near_enough = ((path, n) for path, n in products.items() if n >= few)
+        cosines = ((path, n / (length * self.lengths[path])) for path, n in near_enough)
+        return {path: cosine for path, cosine in cosines if cosine >= least}
 
 
-def _unit(ties: Mapping[str, float]) -> dict[str, float]:
-    """A neighbourhood with the length 1."""
-    length = math.sqrt(sum(w * w for w in ties.values())) or 1.0
-    return {key: weight / length for key, weight in ties.items()}
-
-
-def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    return math.fsum([a[key] * b[key] for key in a.keys() & b.keys()])
+def _cosine(a: Neighbours, b: Neighbours) -> float:
+    both = len(a.links & b.links)
+    if a.tags and b.tags:
+        both += sum(weight * weight for tag, weight in a.tags.items() if tag in b.tags)
+    return both / (a.length * b.length)
 
 
 def _candidates(pages: Mapping[str, Page]) -> list[str]:
@@ -155,27 +158,29 @@ def _speaking(survey: WikiSurvey, path: str) -> frozenset[str]:
     return spoken if len(spoken) >= 2 or 3 * len(spoken) >= len(named | tied) else frozenset()
 
 
-def _pulled_ties(survey: WikiSurvey, path: str, spoken: frozenset[str]) -> dict[str, float]:
+def _pulled_ties(survey: WikiSurvey, path: str, spoken: frozenset[str]) -> Neighbours:
     """The neighbourhood of a concept without the runs that link it and do not pull it: they do not make it like what they pull."""
-    passive = survey.tied.get(path, frozenset()) - spoken
-    return {k: w for k, w in survey.near[path].items() if k not in passive}
+    links, tags, _ = survey.near[path]
+    return neighbours_of(links - (survey.tied.get(path, frozenset()) - spoken), tags)
 
 
 def _hubs(
     survey: WikiSurvey,
     spoken: Mapping[str, frozenset[str]],
-    near: Mapping[str, Mapping[str, float]],
+    near: Mapping[str, Neighbours],
 ) -> tuple[list[str], dict[str, list[str]]]:
     """Hubs, and for each the concepts that it stands for as well.
 
     First the concepts that most runs pull, then those that much leads to from several parts of the wiki, each unlike the hubs before it.
     """
-    weight = {p: sum(survey.near[p].values()) for p in spoken}
+    weight = {
+        p: len(near.links) + sum(near.tags.values()) for p in spoken for near in (survey.near[p],)
+    }
     pulled = sorted(
         (p for p in spoken if len(spoken[p]) >= 2), key=lambda p: (-len(spoken[p]), -weight[p], p)
     )
     known = sorted(
-        (p for p in spoken if len(spoken[p]) < 2 and _parts(p, survey.near[p]) >= 2),
+        (p for p in spoken if len(spoken[p]) < 2 and _spreads(p, survey.near[p])),
         key=lambda p: (-weight[p], p),
     )
     least = max(3.0, weight[known[-len(known) // 3]]) if known else 0
@@ -192,21 +197,22 @@ def _hubs(
     return list(absorbed), absorbed
 
 
-def _parts(path: str, near: Mapping[str, float]) -> int:
-    """Parts of the wiki (folders directly below it) that a page is tied to, its own included."""
-    return len({place_of(k)[0] for k in (*near, path) if "/" in k and k[0] != "#"})
+def _spreads(path: str, near: Neighbours) -> bool:
+    """Whether a page is tied to another part of the wiki (a folder directly below it) than its own."""
+    own = place_of(path)[0]
+    return any(place_of(other)[0] != own for other in near.links)
 
 
 def _members(
-    pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]], hubs: list[str]
+    pages: Mapping[str, Page], near: Mapping[str, Neighbours], hubs: list[str]
 ) -> dict[str, list[str]]:
     """hub -> its pages, nearest first. A page may belong to several topics: to those it is tied to nearly as much as to its first."""
     members: dict[str, list[tuple[float, str]]] = {hub: [(9.0, hub)] for hub in hubs}
     nearest = _Nearest()
     for hub in hubs:
         nearest.add(hub, near[hub])
-    for path in sorted(p for p in pages.keys() - members.keys() if near[p]):
-        linked = near[path].keys() & members.keys()
+    for path in sorted(p for p in pages.keys() - members.keys() if near[p].length):
+        linked = near[path].links & members.keys()
         tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.alike(
             near[path], least=_MEMBER
         )
@@ -223,11 +229,7 @@ def _members(
 def _topic(survey: WikiSurvey, own: list[str], spoken: frozenset[str]) -> Topic:
     """A hub's topic. Where runs pull it, those that link it or its nearest pages are its runs too, and those that carry its tags."""
     page = survey.pages[own[0]]
-    counted = Counter(
-        tag[1:]
-        for path in own
-        for tag in takewhile(lambda key: key[0] == "#", reversed(survey.near[path]))
-    )
+    counted = Counter(tag for path in own for tag in survey.near[path].tags)
     names = names_of(page)
     mine = {
         t
@@ -240,14 +242,14 @@ def _topic(survey: WikiSurvey, own: list[str], spoken: frozenset[str]) -> Topic:
         core = [p for p in own[1 : max(3, len(own) // 2)] if survey.pages[p].type in _ABOUT_MATTER]
         runs.update(e for p in core for e in survey.words.telling(survey.tied.get(p, ())))
         runs.update(*(survey.tagged[tag] for tag in mine))
-    ordered = tuple(e.path for e in reversed(survey.runs) if e.path in runs) if runs else ()
+    order = survey.order
+    ordered = tuple(sorted(runs & order.keys(), key=order.__getitem__, reverse=True))
     shares = tuple(survey.words.shares(names, ordered).values()) if ordered else ()
     return Topic(page.title, page.stem, page.path, tuple(sorted(mine)), tuple(own), ordered, shares)
 
 
 def _unnamed(survey: WikiSurvey, concepts: list[Topic]) -> list[Topic]:
     """Topics that no concept is named after."""
-    order = {e.path: at for at, e in enumerate(survey.runs)}
     groups = run_groups(survey, (e for t in concepts for e in t.experiments))
     return [
         Topic(
@@ -256,7 +258,7 @@ def _unnamed(survey: WikiSurvey, concepts: list[Topic]) -> list[Topic]:
             "",
             (name,) if name in survey.tags else (),
             tuple(sorted(p for p in survey.tags.get(name, ()) if p in survey.pages)),
-            tuple(sorted(own, key=lambda p: -order[p])),
+            tuple(sorted(own, key=survey.order.__getitem__, reverse=True)),
             (1.0,) * len(own),
         )
         for name, own in groups.items()

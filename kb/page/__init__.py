@@ -45,12 +45,14 @@ if TYPE_CHECKING:
     from kb.page.document import Document
 
 __all__ = [
+    "PageHead",
     "Heading",
     "Link",
     "Page",
     "Section",
     "document_of",
     "from_row",
+    "head_of",
     "newlines_of",
     "plain_text",
     "read",
@@ -107,8 +109,54 @@ def _detail_of(row: bytes) -> Detail:
     return value_of(row, Detail)
 
 
+class _Fronted:
+    """What is asked of a page by its path and its front matter alone."""
+
+    path: str
+    front: dict[str, object]
+
+    @cached_property
+    def stem(self) -> str:
+        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
+
+    @cached_property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    def field(self, name: str) -> str:
+        """A front-matter value as text; empty where it is missing, empty or no single value."""
+        value = self.front.get(name)
+        return "" if value is None or isinstance(value, (dict, list)) else str(value).strip()
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A front-matter value as a list of texts: a list's items, or one value alone, or nothing."""
+        value = self.front.get(name)
+        items = (
+            value
+            if isinstance(value, list)
+            else []
+            if value is None or isinstance(value, dict)
+            else [value]
+        )
+        return tuple(
+            str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list))
+        )
+
+
 @dataclass(frozen=True)
-class Page:
+class PageHead(_Fronted):
+    """What a build asks of all pages together; of the front matter only `_TYING`."""
+
+    path: str
+    type: str
+    title: str
+    date: str
+    cited: tuple[str, ...]
+    front: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Page(_Fronted):
     """One page as read. `path` is its id; lines are 1-based in the file; `front` holds raw values, dates as ISO text.
 
     `blocks` are managed blocks as (name, first line, last line); `callouts` are lines that open one (`> [!note]`); `allowed` are (line, finding code) pairs that a comment permits;
@@ -153,14 +201,6 @@ class Page:
     allowed = property(attrgetter("detail.allowed"))
     problems = property(attrgetter("detail.problems"))
     callouts = property(attrgetter("detail.callouts"))
-
-    @cached_property
-    def stem(self) -> str:
-        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
-
-    @cached_property
-    def folder(self) -> str:
-        return self.path.rpartition("/")[0]
 
     @cached_property
     def name(self) -> str:
@@ -271,25 +311,6 @@ class Page:
             for line, code, message, target, hint in self.problems
         )
 
-    def field(self, name: str) -> str:
-        """A front-matter value as text; empty where it is missing, empty or no single value."""
-        value = self.front.get(name)
-        return "" if value is None or isinstance(value, (dict, list)) else str(value).strip()
-
-    def words(self, name: str) -> tuple[str, ...]:
-        """A front-matter value as a list of texts: a list's items, or one value alone, or nothing."""
-        value = self.front.get(name)
-        items = (
-            value
-            if isinstance(value, list)
-            else []
-            if value is None or isinstance(value, dict)
-            else [value]
-        )
-        return tuple(
-            str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list))
-        )
-
 
 def _names_target(page: Page) -> bool:
     """Whether a page of a folder that may hold targets (`models/` of a wiki of kernels, or of recommenders) says how it is measured."""
@@ -347,13 +368,23 @@ class _Row(NamedTuple):
 
 
 def to_row(page: Page) -> bytes:
-    """A page as the compiled tables keep it, without path and digest, with what most builds ask of it."""
+    """A page as the compiled tables keep it, without path and digest, with what all are asked for."""
     return row_of([getattr(page, name) for name in _Row._fields])
 
 
 def from_row(path: str, digest: str, row: bytes) -> Page:
     """The page that `to_row` wrote down."""
     page = object.__new__(Page)
-    # Every page is loaded for most builds: what it knows is set as it was kept, and nothing of it asked again.
+    # Some commands load every page: what it knows is set as it was kept, and nothing of it asked again.
     page.__dict__.update(value_of(row, _Row)._asdict(), path=path, digest=digest)
     return page
+
+
+# What ties pages, or tells how a target is measured.
+_TYING = ("tags", "aliases", "alias", "target", "metric")
+
+
+def head_of(page: Page) -> PageHead:
+    """What the other pages may ask of a page."""
+    front = {name: page.front[name] for name in _TYING if name in page.front}
+    return PageHead(page.path, page.type, page.title, page.date, page.cited, front)

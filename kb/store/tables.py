@@ -3,9 +3,11 @@
 import hashlib
 import os
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
+from zlib import crc32
 
 from kb import KbError
 from kb.store.files import own_state, remove
@@ -193,6 +195,10 @@ def _is_whole(db: sqlite3.Connection) -> bool:
     return whole and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
 
 
+# So many pieces stand in one row.
+_PIECES = 512
+
+
 class Kept:
     """Results that the tables keep with a digest of what they were made from, so that cost follows the change.
 
@@ -220,36 +226,43 @@ class Kept:
         query = "select row from kept where name = ? and inputs = ?"
         row = self.db.execute(query, (name, digest)).fetchone()
         if not row:
-            return self._keep(name, digest, make())
-        self.names.update(place for inner in within for place in self._rows(inner))
+            return self.keep(name, make(), inputs=digest)
+        self.names.update(place for inner in within for place, _ in self._rows(inner))
         return value_of(row[0], kind)
 
     def each(
         self, name: str, inputs: Mapping[str, str], kind: type[_T], make: Callable[[str], _T]
     ) -> dict[str, _T]:
         """What `make` gives for each key of `inputs`, key -> digest of all that it is made from; made anew where that differs."""
-        have = self._rows(name)
+        pieces = dict[str, tuple[str, kind]]
+        have = {place: value_of(row, pieces) for place, row in self._rows(name)}
+        known = {key: piece for some in have.values() for key, piece in some.items()}
+        # Many in a row: each alone takes several times as long to decode, and all together as long to write as a build.
+        rows = 1 + len(inputs) // _PIECES
+        wanted: dict[str, dict[str, tuple[str, _T]]] = defaultdict(dict)
         values: dict[str, _T] = {}
         for key, digest in inputs.items():
-            place = f"{name}/{key}"
-            self.names.add(place)
-            known, row = have.get(place, ("", b""))
-            values[key] = (
-                value_of(row, kind) if known == digest else self._keep(place, digest, make(key))
-            )
+            piece = known.get(key)
+            if piece is None or piece[0] != digest:
+                piece = (digest, make(key))
+            values[key] = piece[1]
+            wanted[f"{name}/{crc32(key.encode()) % rows}"][key] = piece
+        self.names.update(wanted)
+        for place, some in wanted.items():
+            if [*some.items()] != [*have.get(place, {}).items()]:
+                self.keep(place, some)
         return values
 
-    def _keep(self, place: str, digest: str, value: _T) -> _T:
-        values = (place, digest, row_of(value))
-        self.db.execute("insert or replace into kept values (?, ?, ?)", values)
-        return value
+    def _rows(self, name: str) -> list[tuple[str, bytes]]:
+        query = "select name, row from kept where name >= ? and name < ?"
+        return self.db.execute(query, (f"{name}/", f"{name}0")).fetchall()
 
-    def _rows(self, name: str) -> dict[str, tuple[str, bytes]]:
-        query = "select name, inputs, row from kept where name >= ? and name < ?"
-        return {
-            place: (digest, row)
-            for place, digest, row in self.db.execute(query, (f"{name}/", f"{name}0"))
-        }
+    def keep(self, name: str, value: _T, *, inputs: str = "") -> _T:
+        """A value, kept under a name."""
+        self.names.add(name)
+        row = (name, inputs, row_of(value))
+        self.db.execute("insert or replace into kept values (?, ?, ?)", row)
+        return value
 
     def last(self, name: str, kind: type[_T]) -> _T | None:
         """What was kept under a name, whatever it was made of."""

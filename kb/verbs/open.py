@@ -80,7 +80,9 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
     typed, _, anchor = (request.where, "", "") if whole else request.where.partition("#")
     if is_handle(typed):
-        rows = caller.tables(layout).execute("select path from page union select path from experiment")
+        rows = caller.tables(layout).execute(
+            "select path from page union select path from experiment"
+        )
         path, _, part = path_of(typed, [p for (p,) in rows]).partition("#")
         anchor = anchor or part
     else:
