@@ -152,6 +152,21 @@ def test_what_was_withdrawn_is_not_put_back_by_a_replay(base):
     assert len(claims.claims_in(layout)) == 1
 
 
+def test_what_entered_once_is_replayed_though_the_gate_has_grown_stricter_and_only_where_its_quote_stands(base):
+    layout = base(fan="# Fan\n\nThe blower does not whirr, as far as we know.\n")
+    (packet,) = packets_of(layout, "fan")
+    entered = {"section": "Noise", "claim": "The blower whirrs.", "quote": "The blower does not whirr"}
+    reply = draft(entered, path="wiki/concepts/fan.md", title="Fan")
+    assert settled(layout, packet, reply).rejected
+    settling.refile(layout, store.state(layout), [(packet, reply)], today="2027-01-01")
+    assert [c.claim for c in claims.claims_in(layout)] == ["The blower whirrs."]
+    claims.withdraw(layout, "sources/fan")
+    (layout.sources / "claims" / "fan.json").unlink()
+    stitched = draft(entered | {"quote": "The blower does whirr"}, path="wiki/concepts/fan.md", title="Fan")
+    settling.refile(layout, store.state(layout), [(packet, stitched)], today="2027-01-01")
+    assert not claims.claims_in(layout)
+
+
 def test_a_lever_that_would_start_a_line_returns_its_page(base):
     layout = base()
     (packet,) = packets_of(layout, "chips")

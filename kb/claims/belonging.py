@@ -206,7 +206,8 @@ def frame(case: ClaimCase) -> str:
     claimed, stated = (
         set(map(stem, words_of(case.spelt_out(t)))) for t in (case.claim, case.quote)
     )
-    held = [(place, word) for place, word in _frames(case.quote) if stem(word) not in claimed]
+    shown = BRACKETED.sub(" ", case.quote)
+    held = [(place, word) for place, word in _frames(shown) if stem(word) not in claimed]
     for place, word in _frames(case.claim):
         other = next((w for p, w in held if p == place), "")
         if other and stem(word) not in stated:

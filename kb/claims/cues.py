@@ -21,9 +21,9 @@ CUES = {
         r"un(?!it|iq|iv|ion|if|der|til|less)\w{4,}|non\w{4,}|in(?:active|valid|correct|effective|sufficient|complete|consistent)",
         "denies": r"not|no|never|cannot|\w*n['’]t",
         "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
-        r"assuming|during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
+        r"assuming|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
         # What is not known or not yet, and words that allow rather than doubt.
-        "doubt": r"may|might|should|(?:could|would)(?! not|n)|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
+        "doubt": r"may|might|should|(?:could|would)(?! not|n)|expect\w*|predict\w*|hypothesi[sz]e\w*|hypothetical\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
         r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
         "plan": r"plan(?:s|ned)?|working on|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
         "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll",

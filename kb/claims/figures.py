@@ -281,14 +281,14 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
 
 def _declared(stated: Number, case: ClaimCase) -> set[str]:
     """Names of the units that a number without one may have: those in the header of its column, else those of the words around it."""
-    columns = " ".join(c.header for c in case.table if c.quoted and stated.value in _cell(c.text))
+    columns = " ".join(
+        c.header
+        for c in case.table
+        if c.quoted and stated.value in [n.value for n in numbers_of(c.text)]
+    )
     around = f"{case.quote} {case.sentence} {case.lead} {case.before} {case.heading}"
     texts = (set(map(_unit_name, _UNITS.findall(text))) - {""} for text in (columns, around))
     return next(filter(None, texts), set())
-
-
-def _cell(text: str) -> list[float]:
-    return [n.value for n in numbers_of(text)]
 
 
 _UNITS = re.compile(r"(?<!\w)[A-Za-zµμ%×]+(?:/[A-Za-z]+)*(?!\w)")

@@ -33,14 +33,14 @@ class Quotable:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRuling:
-    """Whether a claim stands: where its quote stands in which text, or the reason why not. `unsure` says that nothing speaks against it,
-    but that rules do not see what speaks for it: a second reader may let it in.
+    """Whether a claim stands: where its quote stands in which text, and the reason why it does not enter. `undecided` says that nothing
+    speaks against it, but that rules do not see what speaks for it: a second reader may let it in.
     """
 
     origin: str = ""
     span: Span | None = None
     reason: str = ""
-    unsure: bool = False
+    undecided: bool = False
 
 
 def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotable]) -> ClaimRuling:
@@ -62,12 +62,10 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
         return ClaimRuling(reason=_not_there(quote, cited[0], passages))
     passage, span = place
     case = case_of(claim, passage.captured, span)
-    reason = next((reason for check in CHECKS if (reason := check(case))), "")
-    if reason:
-        return ClaimRuling(reason=reason)
-    doubt = next((reason for check in DOUBTS if (reason := check(case))), "")
+    refusal = next(filter(None, (check(case) for check in CHECKS)), "")
+    doubt = "" if refusal else next(filter(None, (check(case) for check in DOUBTS)), "")
     stands = Span(passage.start + span.start, passage.start + span.end)
-    return ClaimRuling(passage.origin, stands, doubt, unsure=bool(doubt))
+    return ClaimRuling(passage.origin, stands, refusal or doubt, undecided=bool(doubt))
 
 
 _MARKUP = re.compile(

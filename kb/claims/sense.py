@@ -75,7 +75,13 @@ def _shown(case: ClaimCase) -> str:
     """What the source says of what the claim is about: of a row those cells alone whose columns the claim names."""
     named = all_words(case.spelt_out(case.claim))
     cells = [c.text for c in case.table if c.quoted and all_words(c.header) & named]
-    return " · ".join(cells) if case.table else meant(case)
+    return " · ".join(cells) if case.table else _level(case, meant(case))
+
+
+def _level(case: ClaimCase, text: str) -> str:
+    """What governs the quote: the brackets that it stands in, or the text around it without what stands in brackets."""
+    inside = (aside for aside in BRACKETED.findall(case.sentence) if case.quote in aside)
+    return next(inside, "") or (text if "(" in case.quote else BRACKETED.sub(" ", text))
 
 
 def _negatives(text: str) -> set[str]:
@@ -91,7 +97,7 @@ def _denied_beside(case: ClaimCase) -> Denials:
     """What is denied in a part of the sentence of which the claim has words that no other part has: “5.2 crashed; 5.3 does not”."""
     if case.table or _denials(case.claim) or _negatives(case.claim):
         return []
-    for part in (parts := parts_of(case.sentence)):
+    for part in (parts := parts_of(_level(case, case.sentence))):
         others = telling(" ".join(p for p in parts if p != part)) | {"abov", "below"}
         if (telling(part) - others) & telling(case.claim) and _denials(part):
             return _denials(part)
@@ -115,12 +121,7 @@ def condition(case: ClaimCase) -> str:
     claimed = telling(case.spelt_out(case.claim))
     meaning = meant(case)
     for match in CUES["condition"].finditer(meaning):
-        # What opens its sentence ends at the comma.
-        own = telling(
-            _HEAD_ENDS.split(match["body"])[0]
-            if match.start() < 3
-            else match["body"].split(", ")[0]
-        )
+        own = telling(match["body"].split(", ")[0])
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(meaning[: match.start()]) or own
         exception = match[0].lower().startswith(("unless", "except"))
@@ -129,10 +130,6 @@ def condition(case: ClaimCase) -> str:
             return _depends(match[0])
     ties = _ties(case, _roots(all_words(case.spelt_out(case.claim))))
     return _depends(ties[0]) if ties else ""
-
-
-# Where what opens a sentence ends: at the comma, or where another thing is named.
-_HEAD_ENDS = re.compile(r",|(?<=\w\w) (?=(?:the|an?|its|our|we|it|they) )")
 
 
 def _depends(words: str) -> str:
@@ -169,7 +166,7 @@ _LIMIT = re.compile(
 )
 # What it is quoted for: "with …", "on …", and what else opens a clause.
 _PHRASE = re.compile(
-    r"(?:\b(?:with|without|on)|^\W*(?:in|at|during|after|before|from))\s(?P<what>(?!(?:it|they|none|which|that)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
+    r"(?:\b(?:with|without|on)|^\W*(?:in|at|during|after|before|from))\s(?P<what>(?!(?:it|they|none|which|that)\b|[^,.;]*\b(?:this|these|those|such)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
     re.IGNORECASE,
 )
 

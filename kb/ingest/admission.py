@@ -54,10 +54,12 @@ def admission_of(
     wiki: Wiki,
     packet: str,
     second: bool = False,
+    entered_before: bool = False,
 ) -> Admission:
     """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it.
 
-    `second` says that a second reader has the last word on those of which the rules are not sure.
+    `second` says that a second reader has the last word on what rules cannot decide; `entered_before` that the reply was let in once:
+    what the gate has learnt since does not put out a claim whose quote stands.
     """
     drafts, passages = tuple(drafts), tuple(passages)
     planned = Counter(d.path for d in drafts)
@@ -78,7 +80,11 @@ def admission_of(
         for item in draft.claims:
             ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)
             reason = (
-                ("" if second and ruling.unsure else ruling.reason)
+                (
+                    ""
+                    if ruling.span and entered_before or second and ruling.undecided
+                    else ruling.reason
+                )
                 or _place_reason(item, draft, wiki, planned)
                 or _quantity_reason(item, ruling, passages)
             )

@@ -78,8 +78,9 @@ def preview(
     text: str,
     *,
     second: bool = False,
+    entered_before: bool = False,
 ) -> Admission:
-    """What the gate would say of a reply, with a `second` reader behind it or without; keeps and files nothing."""
+    """What the gate would say of a reply, with a `second` reader behind it or without, or let in before; keeps and files nothing."""
     form = task_named(packet.task).form
     try:
         reply = read_reply(text, form)
@@ -93,6 +94,7 @@ def preview(
             wiki=wiki_of(layout, db),
             packet=packet.id,
             second=second,
+            entered_before=entered_before,
         )
     reasons = _reasons(reply, passages, index=packet.task)
     return Admission((), (), tuple(Rejection(packet.subject, "", r) for r in reasons))
@@ -155,8 +157,7 @@ def refile(
     were withdrawn. Returns the pages that this changed."""
     changed: list[str] = []
     for packet, text in settled:
-        # What entered was read by whoever had the last word then.
-        admission = preview(layout, db, packet, text, second=True)
+        admission = preview(layout, db, packet, text, entered_before=True)
         if not admission.rejected and not any(
             is_withdrawn(layout, c.source) for c in admission.claims
         ):

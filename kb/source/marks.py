@@ -23,7 +23,7 @@ _ORDERS = re.compile(
     r"|<\s*/?\s*(?:system|assistant|tool_call|function_calls?|instructions?|im_start|im_end)\b[^>\n]{0,40}>|<\|[a-z_]{3,20}\|>|\[/?(?:INST|SYSTEM|ASSISTANT)\]"
     r"|\"role\"\s*:\s*\"(?:system|developer|assistant)\"|^#{1,6} *(?:instruction|system)s?\s*:|\bbegin (?:system )?(?:prompt|instructions)\b"
     rf"|\b(?:you are now|you must now|as an ai\b|you, the {_MACHINE}|dear (?:{_MACHINE}|models?)|the user has (?:authori[sz]ed|approved|asked|allowed) you)\b"
-    rf"|\b(?:note|notice|message|instructions?|to|for|if you are|as)\s+(?:to |for )?(?:the |an? |any |all |every )?(?:[a-z-]{{1,15}} )?{_MACHINE}\b(?:[^.:\n]{{0,50}}\b{_THIS}\b)?[^.:\n]{{0,20}}[:,]\s*(?:(?!\d)\S)"
+    rf"|\b(?:note|notice|message|instructions?|to|for|if you are|as)\s+(?:to |for )?(?:the |an? |any |all |every )?(?:[a-z-]{{1,15}} )?{_MACHINE}\b(?:[^.:\n]{{0,50}}\b{_THIS}\b)?[^.:\n]{{0,20}}(?::\s*(?!\d)\S|,\s*(?:{_DEED}|you|your)\b)"
     r"|\battention\W{1,3}(?:all )?(?:ai|llms?|agents?|assistants?)\b"
     rf"|\b{_MACHINE}\b[^.:\n]{{0,20}}\b(?:read|index|pars|process|summari[sz]|appl|ingest|review)(?:s|es|ies|y|e|ing)? {_THIS}\b"
     rf"|\b(?:ai|llm) [a-z]{{1,15}} (?:must|should|shall)\b|\b(?:ai|llm|copilot|claude|chatgpt|gpt|gemini|codex|reviewing assistant)s?\b(?:,|[^.:\n]{{0,30}}:)\s*{_DEED}\b"
