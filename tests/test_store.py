@@ -32,7 +32,8 @@ def test_a_diff_turns_what_is_there_into_what_is_wanted(wanted, have):
 
 
 def _begin_and_wait(file: Path, begun) -> None:
-    with store.files._beside(file, b"half", mode=0o644, durable=False):
+    folder = os.open(file.parent, os.O_RDONLY)
+    with store.files._beside(folder, file.name, b"half", mode=0o644, durable=False):
         begun.set()
         time.sleep(60)
 
@@ -173,6 +174,47 @@ def test_a_link_on_the_way_out_is_not_followed(make_base, tmp_path):
         with pytest.raises(KbError, match="link"):
             attempt()
     assert [(f.name, f.read_text()) for f in (tmp_path / "notes").iterdir()] == [("mine.md", "mine")]
+
+
+@pytest.mark.parametrize(("verb", "checks"), [("write", 2), ("write", 1), ("create", 2), ("remove", 1), ("read", 1)])
+def test_a_folder_that_becomes_a_link_after_it_was_checked_leads_nowhere(make_base, tmp_path, monkeypatch, verb, checks):
+    layout = make_base({"wiki/sub/page.md": "ours"})
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "page.md").write_text("theirs")
+    folder = layout.wiki / "sub"
+    done = []
+
+    def swapped(check):
+        def checked(*words, **settings):
+            answer = check(*words, **settings)
+            done.append(check)
+            if len(done) == checks:
+                folder.rename(layout.wiki / "old")
+                folder.symlink_to(victim)
+            return answer
+
+        return checked
+
+    monkeypatch.setattr(store.files, "_checked", swapped(store.files._checked))
+    monkeypatch.setattr(store.Layout, "at", swapped(store.Layout.at))
+    page = folder / "page.md"
+    attempts = {"write": lambda: store.write(page, "x"), "create": lambda: store.create(folder / "fresh.md", "x"), "remove": lambda: store.remove(page), "read": lambda: store.read_bytes(layout, "wiki/sub/page.md")}
+    with pytest.raises(KbError, match="lead"):
+        attempts[verb]()
+    assert [(f.name, f.read_text()) for f in victim.iterdir()] == [("page.md", "theirs")]
+
+
+def test_a_sparse_page_of_terabytes_is_a_finding_and_all_others_are_read(make_base, kb_command):
+    layout = make_base({"wiki/one.md": "# One\n\nwords\n", "wiki/targets/t.md": "---\ntitle: T\ntype: target\n---\n", "wiki/big.md": ""})
+    os.truncate(layout.wiki / "big.md", 1 << 40)
+    kb_command("build", cwd=layout.root)
+    assert "too large" in kb_command("lint", "--all", cwd=layout.root, ok=(0, 1)).stdout
+    assert "one.md" in kb_command("search", "words", cwd=layout.root).stdout
+    for name in ("wiki/targets/t.md", "indexes/blueprint.md"):
+        os.truncate(layout.root / name, 1 << 40)
+        kb_command("build", cwd=layout.root, ok=(0, 2))
+        kb_command("load", "hypothesis", "--target", "t", cwd=layout.root, ok=(0, 2))
 
 
 def test_state_that_is_another_programs_is_refused(make_base, tmp_path):

@@ -94,7 +94,7 @@ def target_named(layout: store.Layout, name: str) -> Target:
     file = next((f for f in (home / f"{name}.md" for home in homes) if f.is_file()), None)
     if file:
         path = file.relative_to(layout.root).as_posix()
-        return target_of(read(path, file.read_bytes()), name=name)
+        return target_of(read(path, store.read_bytes(layout, path)), name=name)
     if (layout.wiki / "experiments" / name).is_dir():
         return Target(name=name)
     known = sorted(f.stem for home in homes for f in home.glob("*.md"))

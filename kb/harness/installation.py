@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def _change(
     out: bool,
 ) -> FileChange:
     file = root / path
-    if not file.resolve().is_relative_to(root.resolve()):
+    if not Path(os.path.realpath(file)).is_relative_to(root.resolve()):
         return FileChange(path, None, None, foreign="leads out of this folder")
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else None

@@ -6,7 +6,7 @@ Refuses to write or remove what a link leads out of its knowledge base, and what
 import contextlib
 import fcntl
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,12 +16,14 @@ from kb.store.rows import Diff, diff, digest_of
 from kb.store.state_folder import make_state
 
 BESIDE = ".kb-tmp"
+# No page and no index has so many bytes: a sparse file of terabytes costs who ships it nothing.
+LARGEST = 256 << 20
 # Names and digests of the files of a tree that kb wrote, one a line: what a merge left in it beside them is passed over.
 MANIFEST = "MANIFEST"
 
 
-def _checked(path: Path, *, declared: bool = False) -> Path:
-    """`path`, if it is one to write: not through `..`, and inside the knowledge base below whose `kb.toml` it stands.
+def _checked(path: Path, *, declared: bool = False) -> Path | None:
+    """The knowledge base below whose `kb.toml` a path to write stands; it goes not through `..`, and inside of that.
 
     Below none it is written only where the command line named it (`declared`).
     """
@@ -37,7 +39,32 @@ def _checked(path: Path, *, declared: bool = False) -> Path:
     if home is not None and path.is_relative_to(home / STATE_NAME):
         with contextlib.suppress(OSError):
             make_state(home / STATE_NAME)
-    return path
+    return home
+
+
+@contextlib.contextmanager
+def _folder_of(path: Path, *, declared: bool = False) -> Iterator[int]:
+    """A handle of the folder of a file to write, checked as it was opened: a link that takes the folder's place meanwhile leads nowhere."""
+    home = _checked(path, declared=declared)
+    handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        place = place_of(handle)
+        if place and not declared and home and not Layout(home, Config()).holds(place / path.name):
+            raise KbError(f"{path}: its folder became a link that leads out; nothing was written")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def place_of(handle: int) -> Path | None:
+    """Where an open file or folder stands; None where the system does not say."""
+    with contextlib.suppress(OSError):
+        if hasattr(fcntl, "F_GETPATH"):
+            return Path(
+                os.fsdecode(fcntl.fcntl(handle, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0"))
+            )
+        return Path(os.readlink(f"/proc/self/fd/{handle}"))
+    return None
 
 
 def write(path: Path, data: bytes | str, *, durable: bool = True, declared: bool = False) -> None:
@@ -51,10 +78,13 @@ def write(path: Path, data: bytes | str, *, durable: bool = True, declared: bool
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-        with _beside(path, raw, mode=mode, durable=durable) as beside:
-            os.replace(beside, path)
-        if durable:
-            _sync_folder(path.parent)
+        with (
+            _folder_of(path, declared=declared) as folder,
+            _beside(folder, path.name, raw, mode=mode, durable=durable) as beside,
+        ):
+            os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            if durable:
+                os.fsync(folder)
     except OSError as error:
         raise KbError(
             f"{path}: cannot write: {error.strerror or error}; nothing was changed there"
@@ -67,10 +97,13 @@ def create(path: Path, data: bytes | str, *, declared: bool = False) -> None:
     _checked(path, declared=declared)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _beside(path, raw, mode=0o666 & ~_umask(), durable=True) as beside:
-            os.link(beside, path)
-            os.unlink(beside)
-        _sync_folder(path.parent)
+        with (
+            _folder_of(path, declared=declared) as folder,
+            _beside(folder, path.name, raw, mode=0o666 & ~_umask(), durable=True) as beside,
+        ):
+            os.link(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.unlink(beside, dir_fd=folder)
+            os.fsync(folder)
     except FileExistsError:
         raise
     except OSError as error:
@@ -81,17 +114,19 @@ def create(path: Path, data: bytes | str, *, declared: bool = False) -> None:
 
 def remove(path: Path) -> None:
     """Remove one file that kb wrote; a file already gone is fine."""
-    _checked(path)
     try:
-        path.unlink(missing_ok=True)
+        with _folder_of(path) as folder:
+            os.unlink(path.name, dir_fd=folder)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise KbError(f"{path}: cannot remove: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
-def _beside(path: Path, raw: bytes, *, mode: int, durable: bool) -> Iterator[str]:
-    """A file beside `path` that holds these bytes, locked for as long as its writer lives; gone afterwards, unless it was renamed."""
-    handle, name = _fresh_file(path)
+def _beside(folder: int, name: str, raw: bytes, *, mode: int, durable: bool) -> Iterator[str]:
+    """A file beside one of this name that holds these bytes, locked for as long as its writer lives; gone afterwards, unless it was renamed."""
+    handle, name = _fresh_file(folder, name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
@@ -102,16 +137,15 @@ def _beside(path: Path, raw: bytes, *, mode: int, durable: bool) -> Iterator[str
             yield name
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            os.unlink(name, dir_fd=folder)
         raise
 
 
-def _fresh_file(path: Path) -> tuple[int, str]:
-    """Handle and name of a fresh, locked file beside `path`."""
+def _fresh_file(folder: int, beside: str) -> tuple[int, str]:
+    """Handle and name of a fresh, locked file beside another."""
     while True:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name[:40]}.", suffix=BESIDE, dir=path.parent
-        )
+        name = f".{beside[:40]}.{secrets.token_hex(4)}{BESIDE}"
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
         with contextlib.suppress(
             OSError
         ):  # Not every network disk has locks; there nothing is ever swept either.
@@ -142,14 +176,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def manifest_of(folder: Path) -> dict[str, str]:
@@ -207,8 +233,8 @@ def tree_digests(folder: Path, names: set[str]) -> dict[str, str]:
     digests = {}
     for name in sorted(names):
         file = folder / name
-        if file.is_symlink():
-            digests[name] = "link"
+        if file.is_symlink() or file.is_file() and file.stat().st_size > LARGEST:
+            digests[name] = "not ours"
         elif file.is_file():
             digests[name] = digest_of(file.read_bytes())
     return digests

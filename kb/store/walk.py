@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError
 from kb.schema import Finding
-from kb.store.files import BESIDE
+from kb.store.files import BESIDE, LARGEST, place_of
 from kb.store.layout import Layout
 from kb.store.rows import digest_of
 
@@ -208,13 +208,13 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
                     hint="run kb build again",
                 )
             )
-        except OSError as error:
+        except (KbError, OSError) as error:
             findings.append(
                 Finding(
                     path,
                     1,
                     "unreadable",
-                    f"cannot be read: {error.strerror or error}",
+                    f"cannot be read: {getattr(error, 'strerror', None) or error}",
                     hint="check its permissions",
                 )
             )
@@ -247,14 +247,17 @@ def _content(layout: Layout, path: str) -> bytes:
         "rb",
         opener=lambda at, flags: os.open(at, flags | os.O_NONBLOCK),
     ) as file:
+        if os.fstat(file.fileno()).st_size > LARGEST:
+            raise KbError(f"{path}: too large for a page; kb reads {LARGEST >> 20} MB at most")
+        place = place_of(file.fileno()) or Path(os.path.realpath(layout.root / path))
+        if place != layout.root / path and not layout.holds(place):
+            raise KbError(f"{path}: a link leads out of this knowledge base; copy the file here")
         return file.read()
 
 
 def read_bytes(layout: Layout, path: str) -> bytes:
     """Bytes of a file of the knowledge base, by its path relative to the root. Raises KbError for a path that leads out."""
-    file = layout.at(path)
-    if file.is_symlink() and not layout.holds(Path(os.path.realpath(file))):
-        raise KbError(f"{path}: a link out of this knowledge base; copy the file here")
+    layout.at(path)
     return _content(layout, path)
 
 
