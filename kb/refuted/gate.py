@@ -22,6 +22,7 @@ from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
     by_number,
+    by_pair,
     by_word,
     differences,
     likeness_of,
@@ -92,7 +93,7 @@ _MOST_MATCHES, _MOST_DIFFERENCES = 10, 6
 # What is looked at: cards by the rarest words first, as many as are read in milliseconds.
 _CANDIDATES, _MOST_ROWS = 40, 40_000
 # Two texts with so much in common are of one matter; less, by the rarest of their words, is chance.
-_ALIKE, _SHOWN = 0.15, 0.05
+_ALIKE, _SHOWN = 0.14, 0.05
 # What stands for less than the whole counts half: another value or way, another target, a statement without a run behind it.
 _HALF = 0.5
 
@@ -206,20 +207,26 @@ class Gate:
             else (" and (date, serial, evidence) < (?, ?, ?)", list(question.at))
         )
         sums: dict[tuple[int, str], float] = defaultdict(float)
+        most: dict[tuple[int, str], float] = defaultdict(float)
         pulling: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
             where t.term in ({",".join("?" * len(terms))}){where}"""
         for term, number, weight, target in self.db.execute(query, [*terms, *values]):
             place = number, target
-            sums[place] += weights[term] * weight * rare(term) * _kinship(question.target, target)
+            worth = weights[term] * weight * rare(term) * _kinship(question.target, target)
+            sums[place] += worth
+            most[place] = max(most[place], worth)
             if term[0] == "=" and term[1:] in question.pulls:
                 pulling.add(place)
         near = sorted(sums, key=lambda place: (-sums[place], place))[:_CANDIDATES]
         length = math.hypot(*weights.values())
-        ranked = (
-            (sums[place], self._card(place[0], question.target)) for place in {*near, *pulling}
-        )
-        return [(card, shared / (length * card.length or 1.0)) for shared, card in ranked]
+        ranked = []
+        for place in {*near, *pulling}:
+            card = self._card(place[0], question.target)
+            # One word in common, alone, may be chance: none counts for more than half of what is shared.
+            shared = sums[place] - max(0.0, most[place] - _HALF * sums[place])
+            ranked.append((card, shared / (length * card.length or 1.0)))
+        return ranked
 
     def _card(self, number: int, target: str) -> _Candidate:
         """A card beside a question on a target."""
@@ -239,6 +246,8 @@ class Gate:
         )
         alike = likeness_of(question.pulls, theirs)
         sets = any(m.is_setting for m in question.pulls.values())
+        if not alike.lever:
+            alike = by_pair(question.pulls, theirs, question.aim.terms)
         if not sets and not alike.lever and cosine >= _SHOWN:
             alike = by_number(theirs, question.aim.terms)
             alike = alike if alike.lever else by_word(theirs, question.aim.terms)
@@ -279,10 +288,8 @@ class Gate:
             acknowledged=_acknowledged(question, card, differs=bool(diffs)),
             source="statement" if card.is_told else "experiment",
         )
-        # Of a proposal without a target it is not known whether it is meant for the card's.
-        same = question.target == card.target
-        scope = 1.0 if same else 0.0 if question.target else _HALF
-        speaks = score * scope >= _ALIKE and not _apart(question.aim, card.aim)
+        same = question.target in ("", card.target)
+        speaks = same and score >= _ALIKE and not _apart(question.aim, card.aim)
         return _Meeting(match, decides, speaks)
 
 

@@ -91,6 +91,7 @@ class _Part:
     moved: bool = False
     code: bool = False
     label: str = ""
+    moves: tuple[Move, ...] = ()
 
 
 def subject_of(title: str) -> str:
@@ -142,7 +143,7 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
     pairs = (w.partition("=")[::2] for w in declared)
     groups = [tuple(move_of(n.strip(), v.strip(), role=Role.DECLARED) for n, v in pairs)]
     for part in plain:
-        moves = moves_in(part.text, moved=part.moved and part.kind != "setup")
+        moves = part.moves or moves_in(part.text, moved=part.moved and part.kind != "setup")
         groups.append(_held(moves) if part.kind == "setup" else moves)
     moves = united([*groups, _of_commands(commands, plain)])[:_MOST_MOVES]
     claims = [p.text for p in plain if p.kind in ("title", "claim")]
@@ -216,7 +217,7 @@ def _parts(text: str) -> Iterator[_Part]:
                 kind, readable(block.plain.replace("\\\n", " ")), moved, True, label or heading
             )
         elif block.kind == "table" and not _FORECAST.search(label or heading):
-            yield from (_Part("claim", readable(row)) for row in _rows(block))
+            yield from _rows(block)
 
 
 def _labels(document: Document, block: Block) -> list[tuple[str, str]]:
@@ -256,20 +257,27 @@ def _kind(heading: str) -> str:
     return "claim" if not heading or _CLAIM.search(heading) or _CHANGE.search(heading) else "aside"
 
 
+# A cell of more letters is a sentence.
+_LONGEST_NAME = 40
 _OLD = regex(r"parent|before|base|old|from|current|control|default", re.IGNORECASE)
 
 
-def _rows(table: Block) -> Iterator[str]:
-    """Rows of a table of settings as `name: from → to`; what stays the same says nothing."""
+def _rows(table: Block) -> Iterator[_Part]:
+    """Rows of a table of settings: where it has a column of what was before, each moves what stands first; what stays the same says nothing."""
     head = [c.plain for c in table.rows[0].cells]
     old = next((i for i, h in enumerate(head) if i and _OLD.search(h)), 0)
     for row in table.rows[1:]:
         cells = [c.plain for c in row.cells]
         new = next((i for i in range(1, len(cells)) if i != old), 0)
         if not old or not new or len(cells) <= max(old, new):
-            yield " ".join(cells)
-        elif cells[old] != cells[new]:
-            yield f"{cells[0]}: {cells[old]} → {cells[new]}"
+            yield _Part("claim", readable(" ".join(cells)))
+            continue
+        before, after = (_BRACKETED.sub("", cells[i]).strip() for i in (old, new))
+        if before != after:
+            text = f"{cells[0]}: {before} → {after}"
+            move = move_of(cells[0], f"{before}→{after}", role=Role.MOVED)
+            moves = (move,) if 1 < len(move.key) <= _LONGEST_NAME else ()
+            yield _Part("claim", readable(text), moves=moves)
 
 
 def _commands(code: str) -> list[tuple[Move, ...]]:

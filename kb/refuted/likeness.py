@@ -127,6 +127,31 @@ def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness
     return Likeness(lever=lever, decides=lever is not None)
 
 
+def by_pair(
+    mine: Mapping[str, Move], theirs: Mapping[str, Move], terms: Mapping[str, float]
+) -> Likeness:
+    """Likeness of a text that names both numbers between which a lever went, and goes between them with no other lever."""
+    own = {_pair(m) for m in mine.values()}
+    pairs = ((m, _pair(m)) for m in theirs.values())
+    lever = next(
+        (
+            m
+            for m, pair in pairs
+            if pair
+            and pair not in own
+            and any(not n.is_integer() or n >= _TELLING_NUMBER for n in pair)
+            and all(f"#{n:g}" in terms for n in pair)
+        ),
+        None,
+    )
+    return Likeness(lever=lever, decides=lever is not None)
+
+
+def _pair(move: Move) -> frozenset[float]:
+    numbers = {number_of(move.before), number_of(move.value)} - {None}
+    return frozenset(numbers) if len(numbers) > 1 else frozenset()
+
+
 def by_word(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
     """Likeness of a text that sets nothing: it holds all of a value that is a name (`zstd at level six`, `codec=ZSTD(6)`)."""
     names = ((m, _name(m.value)) for m in pulls.values())
@@ -138,7 +163,13 @@ def by_word(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
 def _name(value: str) -> set[str]:
     """The terms of a value that is a name; none of a number and of a switch."""
     words = terms_in(value) if number_of(value) is None else set()
-    return words if any(len(w) > 2 and w.isalpha() and w not in ON | OFF for w in words) else set()
+    return (
+        words
+        if any(
+            len(w) > 2 and not w.isnumeric() and w[0] != "#" and w not in ON | OFF for w in words
+        )
+        else set()
+    )
 
 
 def _tells(number: float | None) -> bool:
