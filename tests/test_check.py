@@ -79,6 +79,38 @@ def test_a_value_that_is_a_name_is_met_by_its_words_and_a_switch_is_not(make_bas
     assert asked(gate, "Switch off the second queue of the disk.").outcome == "clear"
 
 
+def test_what_a_title_or_a_table_says_that_is_set_is_met_under_that_name(make_base):
+    front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# {}\n\n{}\n\nWorse.\n"
+    pages = {
+        "rate": front.format("lr 0.2", ""),
+        "types": front.format("P in eight bits", "| Setting | Before | Here |\n|---|---|---|\n| type of P | bf16 | **fp8e4** |"),
+        "limit": front.format("A higher limit", "| Setting | Before | Here |\n|---|---|---|\n| inline cost | 225 | 450 (twice) |"),
+    }
+    paths = {name: f"wiki/experiments/engine/{name}.md" for name in pages}
+    layout = make_base({**TRAIL, **{paths[name]: text for name, text in pages.items()}})
+    build(layout)
+    gate = Gate(store.state(layout))
+    for name, text, outcome in (
+        ("rate", "set lr to 0.2", "repeat"),
+        ("types", "Quantize the probabilities to `fp8e4` behind the exponential.", "distinguish"),
+        ("limit", "Accept a callee whose weight is 450, where 225 is the border.", "distinguish"),
+    ):
+        answer = asked(gate, text)
+        assert (answer.outcome, answer.matches[0].path) == (outcome, paths[name]), text
+    assert asked(gate, "Give the second queue 450 slots.").outcome == "clear"
+
+
+def test_one_word_in_common_does_not_make_two_proposals_alike(make_base):
+    page = "wiki/experiments/engine/walks.md"
+    front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# {}\n\nWorse.\n"
+    layout = make_base({**TRAIL, page: front.format("Walk the quadtree")})
+    build(layout)
+    gate = Gate(store.state(layout))
+    answer = asked(gate, "Keep the quadtree in shared pages.")
+    assert (answer.outcome, answer.matches[0].path) == ("clear", page)
+    assert asked(gate, "Keep the walked quadtree in shared pages.").outcome == "distinguish"
+
+
 def test_the_same_lever_and_value_is_a_repeat(gate):
     answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency.")
     assert answer.outcome == "repeat"

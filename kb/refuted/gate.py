@@ -21,9 +21,7 @@ from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
-    by_number,
-    by_pair,
-    by_word,
+    by_value,
     differences,
     likeness_of,
     short_for,
@@ -239,58 +237,50 @@ class Gate:
         return self.cards[number, target]
 
     def _meeting(self, question: _Question, candidate: _Candidate, cosine: float) -> _Meeting:
-        card, theirs = candidate.card, candidate.pulls
+        card = candidate.card
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
-        card = as_of(
-            card, by_then=question.at is None or later is not None and later.order < question.at
-        )
-        alike = likeness_of(question.pulls, theirs)
-        sets = any(m.is_setting for m in question.pulls.values())
-        if not alike.lever:
-            alike = by_pair(question.pulls, theirs, question.aim.terms)
-        if not sets and not alike.lever and cosine >= _SHOWN:
-            alike = by_number(theirs, question.aim.terms)
-            alike = alike if alike.lever else by_word(theirs, question.aim.terms)
-        kind, decides, lever = alike.kind, alike.decides, alike.lever
+        by_then = question.at is None or later is not None and later.order < question.at
+        card = as_of(card, by_then=by_then)
+        alike = likeness_of(question.pulls, candidate.pulls)
+        if not alike.lever and cosine >= _SHOWN:
+            alike = by_value(question.pulls, candidate.pulls, question.aim.terms)
+        kind, lever = alike.kind, alike.lever
         # What already differs in value or way was tried only where a run of this target tried it.
         own = not card.is_told and _kinship(question.target, card.target) == 1.0
-        decides = decides and (own or kind == "same-value")
+        decides = alike.decides and (own or kind == "same-value")
         whole = _kinship(question.target, card.target) * decides
-        worth = whole if kind == "same-value" else whole * _HALF
-        score = max(cosine, (cosine + worth) / 2)
+        score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
-        diffs = _scope(question, card, lever)
-        shown = (
-            Lever(lever.name, lever.value)
-            if lever
-            else card.levers[0]
-            if card.levers
-            else Lever(card.title)
-        )
-        match = Match(
-            path=card.evidence,
-            anchor=card.anchor,
-            kind=kind,
-            lever=shown.name,
-            value=shown.value,
-            scope_diff=diffs,
-            verdict=card.verdict,
-            because=card.because,
-            delta=card.delta,
-            date=card.date,
-            score=round(min(1.0, score * (_HALF if card.is_told else 1.0)), 3),
-            target=card.target,
-            claim=card.claim,
-            status=card.status,
-            by=card.by,
-            reopen_if=card.reopen_if,
-            acknowledged=_acknowledged(question, card, differs=bool(diffs)),
-            source="statement" if card.is_told else "experiment",
-        )
-        same = question.target in ("", card.target)
-        speaks = same and score >= _ALIKE and not _apart(question.aim, card.aim)
-        return _Meeting(match, decides, speaks)
+        same_target = question.target in ("", card.target)
+        speaks = same_target and score >= _ALIKE and not _apart(question.aim, card.aim)
+        worth = min(1.0, score * (_HALF if card.is_told else 1.0))
+        return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
+
+
+def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:
+    shown = lever or next(iter(card.levers), Lever(card.title))
+    diffs = _scope(question, card, lever)
+    return Match(
+        path=card.evidence,
+        anchor=card.anchor,
+        kind=kind,
+        lever=shown.name,
+        value=shown.value,
+        scope_diff=diffs,
+        verdict=card.verdict,
+        because=card.because,
+        delta=card.delta,
+        date=card.date,
+        score=round(score, 3),
+        target=card.target,
+        claim=card.claim,
+        status=card.status,
+        by=card.by,
+        reopen_if=card.reopen_if,
+        acknowledged=_acknowledged(question, card, differs=bool(diffs)),
+        source="statement" if card.is_told else "experiment",
+    )
 
 
 def _kinship(mine: str, other: str) -> float:
@@ -338,10 +328,10 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     name = file if file.removesuffix(".md").isalpha() else file.removesuffix(".md")
     if name not in question.text and not (card.number and str(card.number) in question.text):
         return ""
-    label = re.search(r"(?<![a-z])(v|exp|run)[-_]?\d", name)
+    label = re.search(r"(?<![a-z])([a-z]+)[-_]?0*(\d+)", name)
     names = re.escape(name)
-    if label and card.number and question.target == card.target:
-        names += rf"|(?<![\w-]){label[1][0]}[a-z]*[ -]?0*{card.number}(?!\d)"
+    if label and int(label[2]) == card.number and question.target == card.target:
+        names += rf"|(?<![\w-])(?:{label[1]}|run|exp)[a-z]*[ -]?0*{card.number}(?!\d)"
     for sentence in question.sentences:
         if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
             return cut(sentence, 400)

@@ -142,21 +142,30 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
     plain = [p for p in parts if not (p.code and _commands(p.text))]
     pairs = (w.partition("=")[::2] for w in declared)
     groups = [tuple(move_of(n.strip(), v.strip(), role=Role.DECLARED) for n, v in pairs)]
-    for part in plain:
-        moves = part.moves or moves_in(part.text, moved=part.moved and part.kind != "setup")
-        groups.append(_held(moves) if part.kind == "setup" else moves)
+    groups += [_moves_of(part) for part in plain]
     moves = united([*groups, _of_commands(commands, plain)])[:_MOST_MOVES]
-    claims = [p.text for p in plain if p.kind in ("title", "claim")]
-    labelled = [p.text for p in plain if p.label and _CLAIM.search(p.label)]
-    claimed = words_of(" ".join(labelled or claims))
+    claims = [p.text for p in plain if p.kind in ("title", "claim")] or [""]
     return Aim(
         _terms(plain, moves, because=because),
         moves,
-        direction_in(*(claims[:1] or [""]), " ".join(claims[1:])[:400]),
+        direction_in(claims[0], " ".join(claims[1:])[:400]),
         _point([readable(variant), *(p.text for p in parts)]),
         tuple(Lever(m.name, m.value) for m in commands[0]) if commands else (),
-        digest_of(" ".join(claimed)) if len(claimed) >= _WORDING else "",
+        _wording([p.text for p in plain if p.label and _CLAIM.search(p.label)] or claims),
     )
+
+
+def _moves_of(part: _Part) -> tuple[Move, ...]:
+    """The levers of one part; where it tells how a run is made, what it sets is where the run stands."""
+    if part.kind != "setup":
+        return part.moves or moves_in(part.text, moved=part.moved)
+    moves = part.moves or moves_in(part.text)
+    return tuple(replace(m, role=Role.HELD) if m.role is Role.SET else m for m in moves)
+
+
+def _wording(claims: list[str]) -> str:
+    words = words_of(" ".join(claims))
+    return digest_of(" ".join(words)) if len(words) >= _WORDING else ""
 
 
 # What a page is about stands in its title and in the names of what it moves; why it failed speaks of much else.
@@ -188,21 +197,15 @@ def _named_by(move: Move) -> set[str]:
     return terms_in(f"{move.name} {move.value}")
 
 
-def _held(moves: Iterable[Move]) -> tuple[Move, ...]:
-    """Levers of a text that tells how a run is made: what it sets is where the run stands."""
-    return tuple(replace(m, role=Role.HELD) if m.role is Role.SET else m for m in moves)
-
-
 def _parts(text: str) -> Iterator[_Part]:
     """What a page or a proposal says before it is tried, block by block."""
     heading, label, moved, skipping = "", "", False, 0
     document = document_of(in_digits(text))
     for block in document.blocks:
         if block.kind == "heading":
-            title = block.plain
             if not skipping or block.level <= skipping:
-                skipping = block.level if block.level > 1 and _AFTER.search(title) else 0
-            heading, label, moved = title if block.level > 1 else "", "", False
+                skipping = block.level if block.level > 1 and _AFTER.search(block.plain) else 0
+            heading, label, moved = block.plain if block.level > 1 else "", "", False
         elif skipping:
             continue
         elif block.kind == "paragraph":
@@ -211,13 +214,17 @@ def _parts(text: str) -> Iterator[_Part]:
                 if not _AFTER.search(label) and not _FORECAST.search(label or heading):
                     yield _Part(_kind(label or heading), readable(plain), label=label or heading)
                     moved = leads_to_change(block.plain)
-        elif block.kind in ("fence", "code") and not _FORECAST.search(label or heading):
-            kind = "claim" if moved else _kind(label or heading)
-            yield _Part(
-                kind, readable(block.plain.replace("\\\n", " ")), moved, True, label or heading
-            )
-        elif block.kind == "table" and not _FORECAST.search(label or heading):
-            yield from _rows(block)
+        elif not _FORECAST.search(label or heading):
+            yield from _shown(block, label or heading, moved=moved)
+
+
+def _shown(block: Block, label: str, *, moved: bool) -> Iterator[_Part]:
+    """What a fence or a table says below a label; `moved`: the label announces a change."""
+    if block.kind == "table":
+        yield from _rows(block)
+    elif block.kind in ("fence", "code"):
+        code = readable(block.plain.replace("\\\n", " "))
+        yield _Part("claim" if moved else _kind(label), code, moved, True, label)
 
 
 def _labels(document: Document, block: Block) -> list[tuple[str, str]]:

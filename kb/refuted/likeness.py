@@ -120,61 +120,42 @@ def short_for(one: str, other: str) -> bool:
     )
 
 
-def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
-    """Likeness of a text that sets nothing: the value of a lever is among its numbers, where the number tells."""
-    numbers = ((m, number_of(m.value)) for m in pulls.values())
-    lever = next((m for m, n in numbers if _tells(n) and f"#{n:g}" in terms), None)
-    return Likeness(lever=lever, decides=lever is not None)
-
-
-def by_pair(
+def by_value(
     mine: Mapping[str, Move], theirs: Mapping[str, Move], terms: Mapping[str, float]
 ) -> Likeness:
-    """Likeness of a text that names both numbers between which a lever went, and goes between them with no other lever."""
-    own = {_pair(m) for m in mine.values()}
-    pairs = ((m, _pair(m)) for m in theirs.values())
-    lever = next(
-        (
-            m
-            for m, pair in pairs
-            if pair
-            and pair not in own
-            and any(not n.is_integer() or n >= _TELLING_NUMBER for n in pair)
-            and all(f"#{n:g}" in terms for n in pair)
-        ),
-        None,
+    """Likeness to a lever that a text does not name: it goes between the same numbers, with no other lever; or it sets nothing and
+    holds all of its value (`zstd at level six`, `codec=ZSTD(6)`), where that tells.
+    """
+    own = {_pair(m) for m in mine.values()} | {frozenset()}
+    free = not any(m.is_setting for m in mine.values())
+    spans = (m for m in theirs.values() if _pair(m) not in own and _pair(m) <= terms.keys())
+    values = (m for m in theirs.values() if free and _telling(m.value) & terms.keys())
+    names = (
+        m for m in theirs.values() if free and _name(m.value) and _name(m.value) <= terms.keys()
     )
+    lever = next((m for levers in (spans, values, names) for m in levers), None)
     return Likeness(lever=lever, decides=lever is not None)
 
 
-def _pair(move: Move) -> frozenset[float]:
+def _pair(move: Move) -> frozenset[str]:
+    """The terms of both numbers between which a lever goes, unless both are counts as small as many settings have."""
     numbers = {number_of(move.before), number_of(move.value)} - {None}
-    return frozenset(numbers) if len(numbers) > 1 else frozenset()
-
-
-def by_word(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
-    """Likeness of a text that sets nothing: it holds all of a value that is a name (`zstd at level six`, `codec=ZSTD(6)`)."""
-    names = ((m, _name(m.value)) for m in pulls.values())
-    lever = next((m for m, words in names if words and words <= terms.keys()), None)
-    return Likeness(lever=lever, decides=lever is not None)
+    large = any(not n.is_integer() or n >= _TELLING_NUMBER for n in numbers)
+    return frozenset(f"#{n:g}" for n in numbers if large and len(numbers) > 1)
 
 
 @lru_cache(maxsize=1 << 12)
 def _name(value: str) -> set[str]:
     """The terms of a value that is a name; none of a number and of a switch."""
     words = terms_in(value) if number_of(value) is None else set()
-    return (
-        words
-        if any(
-            len(w) > 2 and not w.isnumeric() and w[0] != "#" and w not in ON | OFF for w in words
-        )
-        else set()
-    )
+    return words if any(len(w) > 2 and w[0] != "#" and w not in ON | OFF for w in words) else set()
 
 
-def _tells(number: float | None) -> bool:
-    """Whether a number stands behind few settings: a hundred and more, or a fraction of two digits."""
-    return number is not None and (number >= _TELLING_NUMBER or not (number * 10).is_integer())
+def _telling(value: str) -> set[str]:
+    """The term of a number that stands behind few settings: a hundred and more, or a fraction of two digits."""
+    number = number_of(value)
+    tells = number is not None and (number >= _TELLING_NUMBER or not (number * 10).is_integer())
+    return {f"#{number:g}"} if tells else set()
 
 
 def _short(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Move | None:

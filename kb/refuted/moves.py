@@ -118,6 +118,8 @@ _ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
+# All that a title says: "lr 0.2".
+_SETTING = regex(r"([A-Za-z][\w -]{1,30}?) (\d+\.\d+|\d[\d.]*e-?\d+)\.?")
 # Between the settings of a row stand marks and joining words, and no verb.
 _ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
 _ROW_FROM = 3
@@ -160,7 +162,8 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
         return _edits(*sides)
     mentions = mentions_in(text)[:_MOST]
     if not mentions:
-        return ()
+        alone = _SETTING.fullmatch(text)
+        return (move_of(alone[1], alone[2], role=Role.SET),) if alone else ()
     rows = _rows(text, mentions)
     moves: dict[str, Move] = {}
     for mention in mentions:
