@@ -795,6 +795,17 @@ def test_code_that_another_run_measured_on_the_same_parent_is_refused_and_names_
     loop.run("run", fourth, "--commit", change, "--set", "FAST=1")
 
 
+def test_a_file_that_the_change_names_and_git_does_not_know_is_asked_for_before_a_page_is_filed(loop, tmp_path):
+    (loop.repository / "fast.h").write_text("90\n")
+    (loop.repository / "notes.txt").write_text("mine\n")
+    (loop.repository / "bench2.sh").write_text("true\n")
+    (loop.repository / "value.txt").write_text('#include "fast.h"\n')
+    refused = loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr
+    assert "names fast.h, which git does not know" in refused and not pages(loop)
+    (loop.repository / "value.txt").write_text("50\n")
+    assert "3 untracked files" in loop.run("try", proposed(tmp_path, "a=1"), *SEEN).stderr and len(pages(loop)) == 1
+
+
 def test_trying_without_an_edit_files_no_page_and_a_changed_proposal_of_an_open_page_is_told(loop, tmp_path):
     refused = loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr
     assert "same code as its parent" in refused and "no page was filed" in refused and not pages(loop)
@@ -953,7 +964,7 @@ def test_a_pattern_that_never_comes_to_its_end_is_no_evidence_and_ends(loop, mon
     bench = "sh bench.sh; printf 'm%.0s' $(seq 60); echo !"
     loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", bench)
     told = loop.run("audit", path).stdout
-    assert "did not end within" in told and told.startswith("confirmed")
+    assert "did not end within" in told and told.startswith("not tested")
     assert loop.closed(path)["verdict"] == "supported"
     assert "501 characters of at most 500" in loop.run("audit", path, "--expect", "a" * 501, ok=(2,)).stderr
     assert "no regular expression" in loop.run("audit", path, "--expect", "(" * 400, ok=(2,)).stderr
@@ -1066,7 +1077,8 @@ awk "BEGIN {print \\"METRIC time_ms=$t\\"; printf \\"METRIC rate=%.6f\\\\nMETRIC
 @pytest.mark.parametrize(("more", "predicted", "firing"), [
     ((), "time falls", "not tested"), ((), "rate rises", "not tested"), ((), "misses fall", "confirmed"), ((), "misses fall and rate rises", "confirmed"),
     (("--forbid", "spill"), "time falls", "not tested"), (("--forbid", "spill"), "it is faster", "partial"),
-    (("--forbid", "time_ms=100"), "it is faster", "confirmed"),
+    (("--forbid", "misses=5"), "it is faster", "confirmed"), (("--expect", "time_ms=50"), "it is faster", "not tested"),
+    (("--expect", "misses=2"), "it is faster", "confirmed"), (("--expect", "rate=199"), "time falls", "not tested"),
 ])
 def test_a_signal_that_is_the_gain_itself_under_any_name_tests_no_mechanism(loop, more, predicted, firing):
     path = loop.open("a=1", "--predicted", predicted, *more)

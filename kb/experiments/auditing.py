@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import Literal
 
 from kb import KbError, profiles
 from kb.experiments.attempt import SAMPLES, Attempt
@@ -52,12 +53,12 @@ class Expectation:
 class Sign:
     """One thing that was looked for. `held`: True, False, or None where nothing could be seen. `text` says what and where.
 
-    `telling`: it stands in what was built or run, and not in the parent's; a line of the patch shows only what was written.
+    `shows`: mechanism; gain, where it is the primary metric that moved; or nothing, where the parent has it too or only the patch does.
     """
 
     held: bool | None
     text: str
-    telling: bool = True
+    shows: Literal["mechanism", "gain", ""] = "mechanism"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +127,24 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
     built = _built(attempt)
     if built and not built.held:
         return Audit("no-op", (built,))
-    answers = [_searched(attempt, text, wanted=True) for text in expectation.expect]
-    answers += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
-    gains = [_is_primary(attempt, move[0], primary) for move in expectation.moves]
-    for move, gain in zip(expectation.moves, gains, strict=True):
-        answers.append(replace(_moved(attempt, *move), telling=not gain))
+    answers = [_searched(attempt, text, primary, wanted=True) for text in expectation.expect]
+    answers += [_searched(attempt, text, primary, wanted=False) for text in expectation.forbid]
+    for move in expectation.moves:
+        sign = _moved(attempt, *move)
+        answers.append(
+            replace(sign, shows="gain") if _is_primary(attempt, move[0], primary) else sign
+        )
     decided = [f for f in answers if f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
-    firing = "partial" if built else ""
-    if decided:
-        firing = _firing(decided, gains=any(gains))
+    firing = _firing(decided) if decided else "partial" if built else ""
     return Audit(firing, (*([built] if built else []), *answers))
 
 
-def _firing(decided: list[Sign], *, gains: bool) -> str:
+def _firing(decided: list[Sign]) -> str:
     if not all(f.held for f in decided):
         return "partial" if any(f.held for f in decided) else "none"
-    return "confirmed" if any(f.telling for f in decided) else "not tested" if gains else "partial"
+    shown = {f.shows for f in decided}
+    return "confirmed" if "mechanism" in shown else "not tested" if "gain" in shown else "partial"
 
 
 def _is_primary(attempt: Attempt, name: str, primary: str) -> bool:
@@ -182,7 +184,7 @@ def _built(attempt: Attempt) -> Sign | None:
     return Sign(False, f"built files are the parent's byte for byte ({shown}), though {differ}")
 
 
-def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Sign:
+def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sign:
     """Look for a pattern in what the change left: dumps and built files, outputs, then the patch."""
     result = search(text, _material(attempt, "change"), _material(attempt, "parent"))
     if result is None:
@@ -203,7 +205,10 @@ def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Sign:
         )
         if not places:
             return Sign(False, f"expected `{text}` not found in any dump, output or patch")
-        return Sign(True, f"expected `{text}` found at {hits}{also}", not before and not written)
+        printed = [shown.removeprefix("METRIC ").partition("=") for _, _, shown in places]
+        gain = all(sign and _is_primary(attempt, n.lower(), primary) for n, sign, _ in printed)
+        shows = "" if before or written else "gain" if gain else "mechanism"
+        return Sign(True, f"expected `{text}` found at {hits}{also}", shows)
     if places:
         also = (
             "; the parent has it too: does it stand in what the change does not touch?"
@@ -213,7 +218,7 @@ def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Sign:
         return Sign(False, f"forbidden `{text}` found at {hits}{also}")
     # What neither side shows is absent whatever the change does.
     also = ", though the parent has it" if before else ", and the parent has it not either"
-    return Sign(True, f"forbidden `{text}` is absent{also}", before)
+    return Sign(True, f"forbidden `{text}` is absent{also}", "mechanism" if before else "")
 
 
 def _material(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:

@@ -190,7 +190,8 @@ def _edited(
             f"{path or target}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; make the change "
             f"and commit it (or --snapshot){then if path else '; no page was filed'}"
         )
-
+    if state.tree == "edited" and not state.commit:
+        _refuse_forgotten(repository, parent, change, without=without)
     wanted = Plan(
         number=0,
         page=path,
@@ -206,6 +207,21 @@ def _edited(
     if not state.again and (twin := _twin_of(layout, repository, wanted, variant)):
         raise GateClosed(_known(*twin))
     return edited
+
+
+def _refuse_forgotten(
+    repository: Path, parent: str, change: str, *, without: tuple[str, ...]
+) -> None:
+    """Raises KbError where lines that the change adds name a file that git does not know: measured without it, it would crash for good."""
+    patch = worktree.patch_of(repository, parent, change=change, without=without)
+    added = [t for t in patch.decode("utf-8", "replace").splitlines() if t.startswith("+")]
+    for file in map(PurePosixPath, worktree.dirt_of(repository, without=without)[1]):
+        forms = (file.name, *(f"{word} {file.stem}" for word in ("import", "from", "mod")))
+        if any(form in line for form in forms for line in added):
+            raise KbError(
+                f"{repository}: the change names {file}, which git does not know, so it would be missing from what is measured; "
+                "`git add` it, or --snapshot takes in all that is there"
+            )
 
 
 _SAME_METHOD = ("benchmark", "build", "checks", "metric")
