@@ -110,14 +110,7 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
         re.search(r"\bby\b", match["filler"], re.IGNORECASE)
         and name.lower() not in _GAINS | _LOSSES
     ):
-        turned = re.search(r"\b(improve|regress)", match["filler"], re.IGNORECASE)
-        if not turned or match["unit"] != "%":
-            return None
-        return (
-            Falsification(GAIN, how, value)
-            if turned[1].lower() == "improve"
-            else Falsification(GAIN, _TURNED[how], -value)
-        )
+        return _turned(match, how, value)
     known = [m for m in metrics if words_of(name) in spoken(m)]
     if known:
         exact = next((m for m in known if words_of(m) == words_of(name)), known[0])
@@ -130,6 +123,16 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
     if _NO_METRIC.fullmatch(name) or not re.search(r"[A-Za-z]", name):
         return None
     return Falsification(name, how, value)
+
+
+def _turned(match: re.Match[str], how: str, value: float) -> Falsification | None:
+    """Of `improves by less than 2 %` the gain that is meant; a metric that moves by so much of its unit says none."""
+    turned = re.search(r"\b(improve|regress)", match["filler"], re.IGNORECASE)
+    if not turned or match["unit"] != "%":
+        return None
+    if turned[1].lower() == "improve":
+        return Falsification(GAIN, how, value)
+    return Falsification(GAIN, _TURNED[how], -value)
 
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
