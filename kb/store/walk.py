@@ -221,7 +221,7 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
     return Scan(
         {path: fresh[path][1] for path in sorted(fresh)},
         tuple(sorted(findings, key=lambda f: f.path)),
-        tuple(left),
+        tuple(sorted(left)),
         fresh,
     )
 
