@@ -58,3 +58,33 @@ def test_a_reference_reaches_back_over_a_sentence_that_refers_itself():
     assert not ruling_on("Turning on hedged requests costs 7 % more load on the back end.", quote, origin="", passages=[passage]).reason
     wrong = ruling_on("Raising the thread pool costs 7 % more load on the back end.", quote, origin="", passages=[passage])
     assert "does not speak of" in wrong.reason
+
+
+def test_what_a_printed_page_puts_between_its_lines_is_no_part_of_them():
+    sentences = "The bus runs at 40 MHz when the host is awake and drops to 4 MHz in sleep. " * 3
+    words = sentences.split()
+    lines = [f"{n:3}  {' '.join(words[5 * n - 5 : 5 * n])}" for n in range(1, 15)]
+    text = "\n".join([*lines[:7], "", "Manual 7                     Page 1 of 2", "", *lines[7:]])
+    passage = Quotable("sources/a", Captured(text))
+    claim, quote = "In sleep the bus drops to 4 MHz.", "The bus runs at 40 MHz when the host is awake and drops to 4 MHz in sleep"
+    ruling = ruling_on(claim, quote, origin="", passages=[passage])
+    assert not ruling.reason
+    assert text[ruling.span.start : ruling.span.end].startswith("The bus runs")
+
+
+TABLE = "Median times in ms.\n\n| pass | plain | fused |\n|---|---|---|\n| first | 12 | 9 |\n| last¹ | 31 | 24 |\n\n¹ With a warm cache only.\n"
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote", "enters"),
+    [
+        ("The first pass takes 9 ms fused.", "first | 12 | 9", True),
+        ("The first pass takes 9 s fused.", "first | 12 | 9", False),
+        ("Fused, the first pass is 3 ms shorter.", "first | 12 | 9", True),
+        ("Fused, the first pass is 4 ms shorter.", "first | 12 | 9", False),
+        ("The figures of the last pass hold with a warm cache only.", "¹ With a warm cache only", True),
+    ],
+)
+def test_a_table_is_read_with_its_caption_its_notes_and_what_lies_between_its_numbers(claim, quote, enters):
+    passage = Quotable("sources/a", Captured(TABLE))
+    assert bool(ruling_on(claim, quote, origin="", passages=[passage]).reason) is not enters

@@ -85,10 +85,10 @@ def _computed(case: ClaimCase, number: Number, stated: list[Number]) -> bool:
         if _unit_name(a.unit) != _unit_name(b.unit) or not a.value or not b.value:
             continue
         apart = f"{abs(a.value - b.value):.6g}"
-        results = [Number(float(apart), "pp" if a.unit == "%" else a.unit, 0, 0)]
+        units = {"pp" if a.unit == "%" else a.unit} if a.unit else {"", *_declared(a, case)}
+        results = [Number(float(apart), unit, 0, 0) for unit in units]
         for over, under in ((a.value, b.value), (b.value, a.value)):
-            results.append(Number(over / under, "×", 0, 0))
-            results.append(Number(abs(over / under - 1), "", 0, 0))
+            results += [Number(over / under, "×", 0, 0), Number(abs(over / under - 1), "", 0, 0)]
         for result in results:
             unit = (_unit_name(r.unit) for r in _readings(number, case.claim))
             same = {"", result.unit} if result.unit in ("×", "") else {_unit_name(result.unit)}
