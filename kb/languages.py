@@ -40,16 +40,20 @@ DENIALS = (
 ).split()
 DENIED_IN = "没有 沒有 没 沒 无 無 未 不"
 DENIED_BEHIND = "ない なし なかった せず 없 않 못"
+# What denies a verb behind it, at the end of its clause ("lohnt sich nicht", "no aporta nada").
+DENIED_LAST = "nicht nichts kaum rien nada nulla niente niets niet ничего"
 
 # Stems that say in running text how something went, by what they say. Of `use` only the denial says anything ("kein Gewinn").
 REPORTS: Mapping[str, str] = {
     "worse": (
-        "langsamer schlechter verschlechter plus-lent moins-bon moins-bien pire dégrad más-lent peor empeor mais-lent pior piorou "
-        "più-lent peggio langzamer slechter медленнее хуже ухудш 变慢 變慢 更慢 更差 变差 變差 退化 不如 遅くな 遅い 悪化 느려 악화"
+        "langsamer schlechter verschlechter teurer ungenauer instabil plus-lent moins-bon moins-bien pire dégrad más-lent peor empeor mais-lent pior piorou "
+        "più-lent peggio langzamer slechter медленнее хуже ухудш 变慢 變慢 更慢 更差 变差 變差 更糟 退化 恶化 惡化 不如 遅くな 遅い 悪化 劣化 落ちすぎ 느려 악화 나빠"
     ),
     "failed": (
-        "sackgasse gescheitert rückgängig unbrauchbar impasse abandonar abandonad callejón callejones naufragat abbandonat тупик "
-        "отказались откатили 没用 沒用 无效 無效 回滚 回滾 撤销 元に戻 取りやめ 見送 ボツ うまくいかな 되돌 소용없"
+        "aufgegeben eingestellt rückgebaut wieder-ausgebaut wieder-entfernt wieder-raus fehlschlag nutzlos wirkungslos vergeblich überflüssig "
+        "annulé retiré supprimé revenu-à revient-à reviens-à revenus-à retour-à laissé-tomber peine-perdue inutile se-quitó quitado desechad volvimos-a en-vano no-compens removid desistimos voltamos em-vão "
+        "tolto rimosso tornati-a invano opgegeven teruggedraaid nutteloos бесполезн убрали вернулись-к зря sackgasse gescheitert rückgängig unbrauchbar impasse abandonar abandonad callejón callejones naufragat abbandonat тупик "
+        "отказались откатили 没用 沒用 无效 無效 回滚 回滾 撤销 撤回 恢复原 恢復原 改回 弃用 白费 得不偿失 元に戻 取りやめ 取り止め 見送 ボツ 没に 外した 撤去 諦め 断念 逆効果 使えな うまくいかな 되돌 소용없 포기 제거했 무의미"
     ),
     # What went wrong, which something tried does by failing and anything else by chance.
     "wrong": "fehlgeschlagen échoué falló fracas fallit fallid провал 失败 失敗 실패",
@@ -59,21 +63,37 @@ REPORTS: Mapping[str, str] = {
         "sneller beter verbeter helpt hielp быстрее лучше улучш помог помож сработа 提升 改善 变快 變快 更快 加快 向上 速くな 빨라 개선"
     ),
     "use": (
-        "gebracht bringt brachte gewinn nutzen wirkung effekt apporté apporte gain effet utile aportó aporta efecto ganancia palanca "
-        "adiant efeito ganho effett guadagn utile winst прирост эффект выигрыш толк пользы 效果 帮助 幫助 收益 变化 變化 効果 効か 효과"
+        "gebracht bringt brachte gewinn nutzen wirkung effekt unterschied vorteil mehrwert apporté apporte gain effet utile différence bénéfice avantage intérêt aportó aporta efecto ganancia palanca diferencia beneficio ventaja sentido "
+        ""
+        "adiant efeito ganho effett guadagn utile winst прирост эффект выигрыш толк пользы 效果 帮助 幫助 收益 变化 變化 差别 差別 区别 作用 好处 优势 意义 意義 効果 効か 差は出 差が出 メリット 改善し 効き 효과 차이 이득"
     ),
     # What is wanted, feared or supposed, and reports nothing.
     "supposed": (
-        "falls wenn soll sollte muss müssen damit nicht-mehr-als doit devra faut debe deben hay-que para-que deve devem если должен должна нужно "
+        "falls wenn wäre wären würde könnte dürfte vielleicht serait pourrait peut-être sería podría quizás seria poderia talvez sarebbe potrebbe forse zou бы может-быть かもしれない 可能会 也许 아마 soll sollte muss müssen damit nicht-mehr-als doit devra faut debe deben hay-que para-que deve devem если должен должна нужно "
         "чтобы 如果 若 应当 应该 應該 需要 必须 必須 确保 確保 避免 目标 目標 场合 場合 なければ ならば であれば べき こと 確認する 確かめる 防ぐ ように "
         "たら 条件 경우 해야 하면 되면 목표 확인한다 확인하 않도록"
     ),
-    "kept": "bleibt beibehalten gardé conservé se-queda quedó fica ficou rimane blijft оставили остаётся остается 保留 采用 採用 上线 유지",
+    "kept": "bleibt beibehalten ist-drin im-einsatz eingebaut gardé conservé en-service en-production se-queda quedó en-producción fica ficou em-produção rimane in-produzione blijft in-gebruik оставили остаётся остается 保留 采用 採用 上线 유지",
     "open": (
-        "noch-nicht noch-zu à-essayer à-tester pas-encore pendiente por-probar todavía-no aún-no pendente ainda-não a-testar da-provare "
+        "noch-nicht noch-zu noch-offen steht-noch-aus geplant vorgesehen prévu à-mesurer à-faire por-medir por-hacer a-medir por-fazer da-fare da-misurare nog-te планиру à-essayer à-tester pas-encore pendiente por-probar todavía-no aún-no pendente ainda-não a-testar da-provare "
         "non-ancora nog-niet попробовать ещё-не еще-не 计划 計劃 尚未 待测 待試 未测试 今後 未検証 まだ 예정 아직"
     ),
 }
+
+# Stems that say which way a measure moved, English among them, and words that join two clauses.
+MOVES: Mapping[str, str] = {
+    "up": (
+        "went-up goes-up going-up up-by up-from is-up was-up up-\\d rose rises rising risen grew grown climbed climbs jumped jumps increased increases doubled doubles tripled quadrupled soared "
+        "higher larger longer more-than-before gestiegen steigt stieg erhöht verdoppelt höher monté monte augment doublé hausse remont subió sube subi subiu aument creció crece dobl aument salit sale "
+        "gestegen hoger вырос увелич поднял возрос удвои 上升 增加 升高 变长 變長 涨 上がっ 増え 増加 伸び 증가 올라 늘어"
+    ),
+    "down": (
+        "went-down goes-down going-down down-by down-from is-down was-down down-\\d fell falls falling fallen dropped drops decreased decreases shrank shrunk halved sank sinks slumped collapsed lost "
+        "lower smaller shorter gesunken sinkt sank gefallen fällt fiel halbiert kürzer niedriger baiss chut tomb diminu descend bajó baja baj cayó cae reduj redujo caiu cai diminui reduziu scende sces calat cala dimezz "
+        "gedaald daalt lager снизил упал уменьш сократ падает 下降 减少 減少 降低 缩短 縮短 下跌 下がっ 減っ 短く 縮ん 감소 떨어 줄어 내려"
+    ),
+}
+JOINS = "but and while though yet und aber doch während et mais alors y pero mientras e mas enquanto ma mentre en maar и но а"
 
 # Labels of a body and fields of the front matter, by what they are in English.
 LABELS: Mapping[str, str] = {
@@ -81,7 +101,7 @@ LABELS: Mapping[str, str] = {
     "mechanism": "mechanismus wirkweise begründung mécanisme mecanismo meccanismo механизм 机制 機制 原理 仕組み 메커니즘",
     "predicted signal": "erwartung vorhersage attendu prédiction esperado predicción previsione ожидание 预期 預期 予測 예상",
     "falsification criterion": "abbruchkriterium widerlegt-wenn critère criterio критерий 判据 反証条件 기준",
-    "verdict": "fazit urteil entscheidung verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 판정",
+    "verdict": "fazit urteil entscheidung verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 判断 決定 판정 결정",
     "result": "ergebnis résultat resultado risultato resultaat результат 结果 結果 결과",
     "status": "stand état estado stato статус 状态 狀態 ステータス 상태",
     "date": "datum fecha data дата 日期 日付 날짜",
@@ -116,6 +136,13 @@ FOLDERS: Mapping[str, str] = {
 def spellings(table: Mapping[str, str], name: str) -> tuple[str, ...]:
     """What other languages write for one entry; a hyphen stands for a space."""
     return tuple(word.replace("-", " ") for word in table.get(name, "").split())
+
+
+def denied(stems: str) -> str:
+    """A pattern of stems that a sign or an ending denies, or a word at the end of their clause."""
+    within, behind, last = (s.replace(" ", "|") for s in (DENIED_IN, DENIED_BEHIND, DENIED_LAST))
+    signs = rf"(?:{within})(?:{stems})|(?:{stems})\w{{0,3}}?(?:{behind})"
+    return rf"{signs}|(?<![^\W_])(?:{stems})\w* (?:\w+ ){{0,4}}?(?:{last})(?=\W*$|[.,;:!])"
 
 
 def english_of(table: Mapping[str, str]) -> dict[str, str]:

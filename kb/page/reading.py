@@ -19,7 +19,7 @@ from kb.schema import (
 )
 from kb.store import digest_of, is_inner, row_of
 from kb.text import sentences_of
-from kb.text.reports import report_in, report_of
+from kb.text.reports import report_of
 
 _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
@@ -27,6 +27,7 @@ _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
 # Two figures of one sentence, and what is compared as headings say it.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
+_FIGURES = regex(r"^[^\d\n:=]{3,40}[:=] *[\d.,]*\d\b", re.MULTILINE)
 _AGAINST = regex(r"\bvs\b|\bversus\b|\bagainst\b", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
@@ -147,7 +148,8 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     if (
         front.fields.get("type")
         or place not in (None, "experiment", "observation")
-        or names_run(path.rpartition("/")[2])
+        or place == "experiment"
+        and names_run(path.rpartition("/")[2])
     ):
         return ()
     lines = (line for b in document.of("paragraph") for line in document.source(b).split("\n"))
@@ -181,11 +183,15 @@ def _ends(document: Document, outer: list[Block], first: int, *, is_run: bool) -
     things it is a list of tries, unless its folder holds runs.
     """
     texts = (outer[0], *document.of("paragraph"))
-    ends = (b for b in texts if (b.line < first or b is outer[-1]) and report_in(b.plain)[0])
+    ends = (b for b in texts if (b.line < first or b is outer[-1]) and _reports(b))
     final = any(report_of(s)[1] for b in ends for s in sentences_of(b.plain))
     # Most pages say nothing there, and then what stands between need not be read.
-    reporting = {b.line for b in texts if report_in(b.plain)[0]} if final and not is_run else ()
+    reporting = {b.line for b in texts if _reports(b)} if final and not is_run else ()
     return final and (is_run or len(reporting) == 1)
+
+
+def _reports(block: Block) -> bool:
+    return any(report_of(s)[0] for s in sentences_of(block.plain))
 
 
 def _declares(block: Block, *, measured: bool) -> bool:
@@ -196,17 +202,19 @@ def _declares(block: Block, *, measured: bool) -> bool:
         label, *rest = _LABEL_END.split(line) if block.kind == "heading" else line.split(":", 1)
         label = "status" if block.kind == "heading" else label.partition(" (")[0].lower()
         if rest and label in OUTCOME_LABELS and (measured or label != "status"):
-            if outcome_verdict(rest[-1]) or report_in(block.plain)[0]:
+            if outcome_verdict(rest[-1]) or _reports(block):
                 return True
     return False
 
 
 def _measured(document: Document) -> bool:
-    """Whether a page compares what it measured: a table of figures, or one figure beside another."""
+    """Whether a page compares what it measured: a table of figures, a printout of them, or one figure beside another."""
     for table in document.of("table"):
         rows = (any(c.plain[:1].isdigit() for c in row.cells[1:]) for row in table.rows[1:])
         if sum(rows) > 1:
             return True
+    if any(len(_FIGURES.findall(document.source(b))) > 1 for b in document.of("fence")):
+        return True
     heads = any(_AGAINST.search(b.plain) for b in document.of("heading"))
     return heads or any(_COMPARED.search(b.plain) for b in document.of("paragraph"))
 

@@ -12,7 +12,6 @@ from kb.refuted.intent import aim_of_text, readable
 from kb.refuted.statement import (
     ADVICE,
     LONGEST,
-    LOSS,
     Statement,
     is_short,
     prose_between,
@@ -20,7 +19,8 @@ from kb.refuted.statement import (
 )
 from kb.schema import label_kind
 from kb.text import sentences_of
-from kb.text.reports import ReportKind, failure_in, report_in
+from kb.text.reports import ReportKind, is_settled
+from kb.trail.reported import failure_in, report_in
 
 # A question whether something does harm.
 _OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
@@ -62,7 +62,7 @@ def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[
     if struck:
         rest = text[struck.end() :]
         report, _ = report_in(rest, is_try=True)
-        if report is ReportKind.FAILED or report is None and LOSS.search(rest):
+        if report in (ReportKind.FAILED, None) and not (is_short(rest) or is_settled(rest)):
             statement = statement_in(
                 page, "bullet", block.line, block.stop, anchor, f"{struck[1]}: {rest}"
             )

@@ -17,8 +17,9 @@ from kb.refuted.statement import (
     statement_in,
 )
 from kb.schema import FAILED, Verdict, canonical_verdict, label_kind, outcome_verdict
-from kb.text.reports import failure_in, is_settled
+from kb.text.reports import is_settled
 from kb.trail.attempts import changes_in
+from kb.trail.reported import failure_in
 
 _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
@@ -70,7 +71,8 @@ def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int
         worded = [
             c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
         ]
-        if len(worded) > 1 and len(worded) >= 0.6 * len(cells):
+        living = sum(canonical_verdict(c) is None for c in cells if c not in worded)
+        if len(worded) > 1 and len(worded) + living >= 0.6 * len(cells):
             columns.add(i)
     return columns if len(columns) == 1 else set()
 

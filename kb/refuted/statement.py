@@ -12,7 +12,8 @@ from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_text
 from kb.schema import NOTES
 from kb.text import sentences_of
-from kb.text.reports import ReportKind, report_of
+from kb.text.reports import ReportKind
+from kb.trail.reported import report_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def is_short(text: str) -> bool:
 
 
 def reports_failure(text: str) -> bool:
-    reports = (report_of(sentence, is_try=True)[0] for sentence in sentences_of(text))
+    reports = (report_in(sentence, is_try=True)[0] for sentence in sentences_of(text))
     return bool(LOSS.search(text)) or ReportKind.FAILED in reports
 
 

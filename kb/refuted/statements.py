@@ -76,6 +76,7 @@ _DECISION = (
 )
 
 
+_BOX = regex(r"^\[[ xX-]\] ")
 # How long the name of a field of a record may be: what stands before the colon of a list item.
 _LONGEST_LABEL = 24
 # What a page says where more of the same measurement would decide.
@@ -349,7 +350,9 @@ def _entry(document: Document, at: int) -> str:
     if block.kind != "item" or block.level != 1:
         return ""
     held = (b for b in document.blocks[at + 1 :][:8] if b.parent == at and b.kind == "paragraph")
-    return " ".join(" ".join(b.plain.split()) for b in held)
+    entry = " ".join(" ".join(b.plain.split()) for b in held)
+    # An open box is a plan, unless it is struck out.
+    return "" if entry.startswith("[ ]") and "~~" not in entry else _BOX.sub("", entry)
 
 
 def _item(

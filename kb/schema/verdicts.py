@@ -59,11 +59,19 @@ _DENIED_SUPPORT = "|".join(
         "merge",
         "adopt",
         "ship",
+        "select\\b",
+        "selected\\b",
         *spellings(languages.VERDICTS, "supported"),
     ]
 )
 _VERDICT_RULES[3:3] = [
-    (regex(rf"\b(?:{'|'.join(languages.DENIALS)})[ -](?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
+    (
+        regex(
+            rf"\b(?:{'|'.join(languages.DENIALS)})[ -](?:{_DENIED_SUPPORT})|"
+            + languages.denied("|".join(spellings(languages.VERDICTS, "supported")))
+        ),
+        Verdict.REFUTED,
+    )
 ]
 _VERDICT_RULES[4:4] = [(regex(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
 _VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
@@ -71,8 +79,8 @@ _VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
 _RUNNING = (
     "running in_progress open pending active draft proposed planned queued todo new started wip"
 )
-_ENDED = "complete completed filed none null done finished closed final executed measured analysed analyzed reviewed archived published ready implemented n/a na tbd"
-RUNNING = frozenset(_RUNNING.split())
+_ENDED = "complete completed filed none null done finished closed final executed measured tried tested analysed analyzed reviewed archived published ready implemented n/a na tbd"
+RUNNING = frozenset((*_RUNNING.split(), *(w.replace("-", "_") for w in languages.RUNNING)))
 _LIFE = "|".join(
     [
         *f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split(),
@@ -163,7 +171,9 @@ def outcome_verdict(raw: str) -> Verdict | None:
     A clause of more than a few words, and one that says no verdict, is None.
     """
     text = raw.strip().lower()
-    opening = _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=1)[0].strip(" *_`")
+    clauses = [c.strip(" *_`") for c in _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=2)]
+    # That it ended ("closed, slower") leaves the next clause to say how.
+    opening = next((c for c in clauses[:2] if not _SAYS_NOTHING.match(c)), clauses[0])
     marked = next((v for marks, v in _MARKS if text and text[0] in marks), None)
     if not opening:
         return marked

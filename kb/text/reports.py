@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from kb import languages, regex
 from kb.languages import spellings
-from kb.text.sentences import sentences_of
 
 
 class ReportKind(StrEnum):
@@ -23,7 +22,7 @@ _OF_NO_USE = (
     rf"\b(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
     rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
     r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
-    r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better)\b|^\W*no change\b|"
+    r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better|advantage|payoff|upside)\b|^\W*no change\b|\b(?:an? |total |complete )(?:disappointment|dead weight|dead end|mistake|wash|net loss|waste|failure|flop|dud|step back(?:ward)?s?|non-starter)\b|\bl(?:ost|oses|osing) (?:out )?to (?:the|our|a|an|plain)\b|\b(?:ate|eats|cancel(?:l?ed|s)|outweigh(?:ed|s)|swallow(?:ed|s)) (?:up )?(?:everything|any|all|the|every|whatever|most)\b|\bwithin (?:[\w-]+ )?(?:variance|error bars?|jitter|the margin)\b|"
     r"\b(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|\bnothing (?:chang|gain|mov)\w+|"
     r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
     r"\b(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
@@ -45,11 +44,11 @@ _USELESS = (
 _ACTION = r"^\W*(?:\w+ing\b|(?:an? |the )?(?:larger|bigger|longer|smaller|shorter|deeper|wider|more|fewer|less)\b|both\b|neither\b|it\b|this change)"
 # It was taken back.
 _TAKEN_BACK = (
-    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|dropped|removed|scrapped|binned|given up|not used)\b|"
+    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
     rf"\b(?:rolled|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
     rf"\b(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
-    rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)|(?:staying|stick|sticking) (?:at|with)|"
-    r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not (?:pursued|kept)|the (?:code|branch) is (?:gone|deleted))|\bnot used\W*$"
+    rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"
+    r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|\bnot (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$"
 )
 # What went wrong; of something that was tried only where the text says so otherwise.
 _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
@@ -57,7 +56,7 @@ _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*
 _DONE = (
     r"✅|✔|\bDONE\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 )
-_IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|has stayed|kept|keeping it|in (?:production|use)|fixed|solved|supersed\w+|upgraded)\b"
+_IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
 _OF_USE = r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b"
 _UNTRIED = (
     r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
@@ -91,11 +90,10 @@ def _stems(*notions: str) -> str:
 
 
 def _denied(*notions: str) -> str:
-    """Some notions turned round: behind a word or a sign that denies, with two words between, or before one."""
-    before, within = "|".join(languages.DENIALS), languages.DENIED_IN.replace(" ", "|")
-    behind = languages.DENIED_BEHIND.replace(" ", "|")
+    """Some notions turned round: denied as their language does it, with two words between."""
     stems = "|".join(_words(*notions))
-    return rf"(?<![^\W_])(?:{before})['’]? (?:\w+ ){{0,2}}?(?:{stems})|(?:{within})(?:{stems})|(?:{stems})\w{{0,3}}?(?:{behind})"
+    before = "|".join(languages.DENIALS)
+    return rf"(?<![^\W_])(?:{before})['’]? (?:\w+ ){{0,2}}?(?:{stems})|{languages.denied(stems)}"
 
 
 class _Reading(NamedTuple):
@@ -181,20 +179,11 @@ def names_failures(title: str) -> bool:
     return ReportKind.FAILED in foreign
 
 
-def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, int]:
-    """(what a stretch reports, the place of the sentence that says so first): what was done in the end counts before what was measured."""
-    reports = [report_of(sentence, is_try=is_try) for sentence in sentences_of(text)]
-    last = next((report for report, final in reports if final), None)
-    report = last or next((report for report, _ in reports if report), None)
-    return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)
+def is_supposed(sentence: str) -> bool:
+    """Whether a sentence holds under a condition, or might, and reports nothing."""
+    return any(r.words.search(sentence) for r in _readings_of(sentence) if r.report is None)
 
 
-def failure_in(text: str) -> tuple[str, str] | None:
-    """(what was tried, why it failed) of a stretch that reports a failure; None of any other."""
-    report, at = report_in(text)
-    if report is not ReportKind.FAILED:
-        return None
-    sentences = sentences_of(text)
-    refers = _REFERS.match(sentences[at]) or len(sentences[at].split()) < 6
-    first = max(0, at - 2) if refers else at
-    return " ".join(sentences[first : at + 1]), " ".join(sentences[at:])
+def is_referring(sentence: str) -> bool:
+    """Whether a sentence speaks of what the one before it names."""
+    return bool(_REFERS.match(sentence)) or len(sentence.split()) < 6

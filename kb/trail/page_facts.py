@@ -113,7 +113,9 @@ def read_facts(page: Page, text: str) -> Facts:
 
 def _opening(lead: tuple[Passage, ...]) -> str:
     """What stands before the first section, where that is a text; how the run came out is no hypothesis."""
-    opening = prose_of(p for p in lead if p.label not in OUTCOME_LABELS)
+    opening = prose_of(
+        p for p in lead if p.label not in OUTCOME_LABELS and not (p.label and p.listed)
+    )
     return opening if len(opening) > _SHORTEST_LEAD else ""
 
 
@@ -161,7 +163,9 @@ def _verdict(
             return verdict, ""
     saying = labelled_verdict(passages)
     verdict = verdict_of(page, saying) if saying else verdict
-    if verdict.canonical in (None, Verdict.OTHER) and passages and not page.field("type"):
+    if is_running(page, verdict) or page.field("type") or not passages:
+        return verdict, saying
+    if verdict.canonical in (None, Verdict.OTHER):
         results = (
             _between(passages, p.start, p.end) for p in places_of(page) if p.name == "results"
         )

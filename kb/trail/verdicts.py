@@ -16,9 +16,10 @@ from kb.schema import (
     outcome_verdict,
 )
 from kb.text import sentences_of
-from kb.text.reports import ReportKind, report_in, report_of
+from kb.text.reports import ReportKind, report_of
 from kb.trail.facts import VerdictRead
 from kb.trail.outline import Passage, Phrases
+from kb.trail.reported import report_in
 
 # Verdicts that stand at the end of a file's name.
 _SUFFIXES = frozenset(
@@ -110,15 +111,15 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
 def decided_verdict(
     page: Page, section: str, lead: Sequence[Passage], passages: Sequence[Passage]
 ) -> VerdictRead | None:
-    """How a page whose places say no verdict came out, by the sentence that tells it: in the section of its outcome, behind an arrow or in bold
-    at its head, in its title, at its head, in the last thing it says; else by the first gain in figures.
+    """How a page whose places say no verdict came out, by the sentence that tells it: in its title, in the section of its outcome, behind an
+    arrow or in bold at its head, at its head, in the last thing it says; else by the first gain in figures.
     """
     last = passages[-1]
     ends = last.text if last.kind == "paragraph" and not last.listed else ""
     bold = " ".join(p.text for p in lead if p.bold)
     head = " ".join(p.text for p in lead if p.kind == "paragraph")
     # "tried: …, saw: … => backed out": the arrow leads to what it came to.
-    stretches = (section, head.partition("=> ")[2], bold, page.title, head, ends)
+    stretches = (page.title, section, head.partition("=> ")[2], bold, head, ends)
     decisions = (d for text in stretches for d in _decisions(text, page.title, ends))
     sentences = (s for p in passages if p.kind == "paragraph" for s in sentences_of(p.text))
     gains = ((Verdict.SUPPORTED, s) for s in sentences if _GAINED.search(s))
@@ -170,7 +171,10 @@ def labelled_verdict(passages: Sequence[Passage]) -> str:
         if name in OUTCOME_LABELS:
             sayings.setdefault(name, []).append(saying)
     agreed = (_agreed(sayings.get(name, ())) for name in OUTCOME_LABELS)
-    return next(filter(None, agreed), "")
+    # A verdict may be a sentence.
+    first = sayings.get("verdict", [""])[0]
+    read = _of_section(first)[0] not in (None, Verdict.OTHER)
+    return next(filter(None, agreed), first if read else "")
 
 
 def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:

@@ -1,0 +1,95 @@
+"""What a stretch of a page reports: by its words, by a verdict of few words, by the way in which what it measures moved.
+
+Refuses a move whose better side nobody knows, and one that is supposed, advised or asked for.
+"""
+
+from kb import languages, regex
+from kb.languages import spellings
+from kb.run.direction import direction_of
+from kb.schema import FAILED, Verdict, outcome_verdict
+from kb.text import sentences_of
+from kb.text.reports import ReportKind, is_referring, is_supposed, report_of
+
+# Clauses tell of one measure each; what stands behind "instead of" did not happen.
+_CLAUSE = regex(rf"[,;:，、；：()—–]|\s-\s|(?<!\w)(?:{'|'.join(languages.JOINS.split())})(?!\w)")
+_INSTEAD = regex(r"\b(?:instead of|rather than|statt|au lieu de|en vez de)\s+\w+", 0)
+_MOVES = {
+    name: regex(
+        "|".join(
+            w if w[0] > "\u2e7f" else rf"(?<![^\W_]){w}" for w in spellings(languages.MOVES, name)
+        )
+    )
+    for name in languages.MOVES
+}
+# From one figure to another, with the unit behind.
+_FROM_TO = regex(
+    r"(\d[\d.]*)\s*([^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d[\d.]*)\s*([^\W\d]{0,3}(?:/s)?)"
+)
+# Words for measures that speak of other things as often.
+_VAGUE = frozenset(
+    "time s pass passing passed return returns hit map win wins size disk accepted success saved fails failed failing".split()
+)
+# A sentence of no more words only says how it ended.
+_SHORTEST = 4
+
+
+def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, int]:
+    """(what a stretch reports, the place of the sentence that says so first): what was done in the end counts before what was measured."""
+    sentences = sentences_of(text)
+    reports = [_report(sentence, is_try=is_try) for sentence in sentences]
+    last = next((report for report, final in reports if final), None)
+    report = last or next((report for report, _ in reports if report), None)
+    if report is None:
+        moves = [(place, move) for place, s in enumerate(sentences) for move in moves_in(s)]
+        worse = next((place for place, is_better in moves if not is_better), None)
+        if worse is not None and (moves[-1][1] is False):
+            return ReportKind.FAILED, worse
+        return (ReportKind.STAYED if moves else None), 0
+    return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)
+
+
+def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
+    report, final = report_of(sentence, is_try=is_try)
+    if report or len(sentence.split()) > _SHORTEST:
+        return report, final
+    verdict = outcome_verdict(sentence)
+    if verdict in FAILED:
+        return ReportKind.FAILED, True
+    return (ReportKind.STAYED, True) if verdict is Verdict.SUPPORTED else (None, False)
+
+
+def moves_in(sentence: str) -> list[bool]:
+    """Whether what a sentence measures got better or worse, in the order in which it tells it."""
+    if is_supposed(sentence) or sentence.endswith("?"):
+        return []
+    clauses = _CLAUSE.split(_INSTEAD.sub(" ", sentence.lower()))
+    return [move for clause in clauses if (move := _move(clause)) is not None]
+
+
+def _move(clause: str) -> bool | None:
+    words = [
+        w for w in regex(r"[^\W_]+(?:/s)?").findall(clause) if w not in _VAGUE and not w.isdigit()
+    ]
+    sides = {side for w in words if (side := direction_of(w))}
+    ways = {name for name, words_of_way in _MOVES.items() if words_of_way.search(clause)}
+    if figures := _FROM_TO.search(clause):
+        first, last = (float(figures[n].rstrip(".")) for n in (1, 3))
+        ways = {"up" if last > first else "down"} if first != last else set()
+    if len(sides) != 1 or len(ways) != 1:
+        return None
+    return ("higher" in sides) == ("up" in ways)
+
+
+def failure_in(text: str) -> tuple[str, str] | None:
+    """(what was tried, why it failed) of a stretch that reports a failure; None of any other."""
+    report, at = report_in(text)
+    if report is not ReportKind.FAILED:
+        return None
+    sentences = sentences_of(text)
+    first = max(0, at - 2) if is_referring(sentences[at]) else at
+    # What leads an entry in a few words names what was tried.
+    lead = sentences[:1] if first and len(sentences[0].split()) <= _LONGEST_LEAD else []
+    return " ".join([*lead, *sentences[first : at + 1]]), " ".join(sentences[at:])
+
+
+_LONGEST_LEAD = 6
