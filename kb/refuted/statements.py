@@ -76,7 +76,7 @@ _DECISION = (
 )
 
 
-_BOX = regex(r"^\[[ xX-]\] ")
+_BOXES = ("[ ] ", "[x] ", "[X] ", "[-] ")
 # How long the name of a field of a record may be: what stands before the colon of a list item.
 _LONGEST_LABEL = 24
 # What a page says where more of the same measurement would decide.
@@ -352,7 +352,8 @@ def _entry(document: Document, at: int) -> str:
     held = (b for b in document.blocks[at + 1 :][:8] if b.parent == at and b.kind == "paragraph")
     entry = " ".join(" ".join(b.plain.split()) for b in held)
     # An open box is a plan, unless it is struck out.
-    return "" if entry.startswith("[ ]") and "~~" not in entry else _BOX.sub("", entry)
+    is_plan = entry.startswith(_BOXES[0]) and "~~" not in entry
+    return "" if is_plan else entry[4 * entry.startswith(_BOXES) :]
 
 
 def _item(

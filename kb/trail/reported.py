@@ -11,8 +11,9 @@ from kb.text import sentences_of
 from kb.text.reports import ReportKind, is_referring, is_supposed, report_of
 
 # Clauses tell of one measure each; what stands behind "instead of" did not happen.
-_CLAUSE = regex(rf"[,;:，、；：()—–]|\s-\s|(?<!\w)(?:{'|'.join(languages.JOINS.split())})(?!\w)")
-_INSTEAD = regex(r"\b(?:instead of|rather than|statt|au lieu de|en vez de)\s+\w+", 0)
+_CLAUSE = regex(
+    rf"[,;:，、；：()—–]|\s-\s|\b(?:instead of|rather than)\s+\w+|(?<!\w)(?:{'|'.join(languages.JOINS.split())})(?!\w)"
+)
 _MOVES = {
     name: regex(
         "|".join(
@@ -62,14 +63,12 @@ def moves_in(sentence: str) -> list[bool]:
     """Whether what a sentence measures got better or worse, in the order in which it tells it."""
     if is_supposed(sentence) or sentence.endswith("?"):
         return []
-    clauses = _CLAUSE.split(_INSTEAD.sub(" ", sentence.lower()))
+    clauses = _CLAUSE.split(sentence.lower())
     return [move for clause in clauses if (move := _move(clause)) is not None]
 
 
 def _move(clause: str) -> bool | None:
-    words = [
-        w for w in regex(r"[^\W_]+(?:/s)?").findall(clause) if w not in _VAGUE and not w.isdigit()
-    ]
+    words = (w for w in clause.split() if w.strip(".!?…") not in _VAGUE)
     sides = {side for w in words if (side := direction_of(w))}
     ways = {name for name, words_of_way in _MOVES.items() if words_of_way.search(clause)}
     if figures := _FROM_TO.search(clause):
