@@ -178,3 +178,49 @@ def test_a_page_that_compares_and_concludes_is_a_run_wherever_it_lies(path, text
     page = read(path, text.encode())
     assert page.type == kind
     assert kind != "experiment" or read_facts(page, text).verdict.canonical is verdict
+
+
+# Statements of many habits: what a line says of a try, in words of no list that the reader was made from.
+STATEMENTS = [
+    ("**Sharded LRU.** Split by key hash. Hit rate fell 4 points, and p99 went from 11 ms to 14 ms.", True),
+    ("- Kachelgröße 32 statt 64: lohnt sich nicht, wieder auf 64 gestellt.", True),
+    ("- Virtuelle Texturen haben wir nach zwei Wochen aufgegeben.", True),
+    ("- プリフェッチ命令: かえって遅くなったので外した。", True),
+    ("- Índice por mes: la latencia subió un 30 %.", True),
+    ("- [x] ~~Rewrite blur with FFT~~ crossover only at radius 90, we never go above 20", True),
+    ("| Idea | State |\n|---|---|\n| Inline the parser | done |\n| Arena a request | killed |\n| Branch hints | todo |\n| Hash | tried, slower |", True),
+    ("- [ ] Separable kernels were slower in a talk", False),
+    ("**TinyLFU admission.** Hit rate rose 6 points, in production since March.", False),
+    ("- Mesh-Shader: wäre auf alter Hardware langsamer.", False),
+    ("- Polyphase FIR. Latency from 18 ms to 11 ms. Staying with it.", False),
+    ("- Caché de resultados: pendiente de medir.", False),
+    ("- If the latency rises, go back.", False),
+    ("- ~~New racks~~ DONE in May.", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, fails", STATEMENTS)
+def test_a_statement_is_a_failure_by_its_words_its_figures_or_its_place(text, fails):
+    text = f"# Notes\n\n{text}\n"
+    row = statements_of(read("wiki/notes.md", text.encode()), text, facts=None)
+    assert bool(row) is fails
+
+
+REPORT = "# プリフェッチ\n\n- 日時: 2026-06-19\n- 結論: {}\n\n## 検証\n\n```text\nelapsed ms: 3273\nnodes: 819200\n```\n\n## 判断\n\n{}\n"
+
+
+@pytest.mark.parametrize(
+    "ends, verdict",
+    [
+        ("採用しない。", Verdict.REFUTED),
+        ("不採用。", Verdict.REFUTED),
+        ("採用する。", Verdict.SUPPORTED),
+    ],
+)
+def test_a_dated_report_outside_the_folder_of_runs_is_a_run_by_what_it_measured_and_decided(
+    ends, verdict
+):
+    text = REPORT.format(ends, ends)
+    page = read("wiki/report/2026-06-19_12-42_prefetch.md", text.encode())
+    assert page.type == "experiment"
+    assert read_facts(page, text).verdict.canonical == verdict

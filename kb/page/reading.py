@@ -25,10 +25,10 @@ _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
-# Two figures of one sentence, and what is compared as headings say it.
+# Two figures of one sentence, and the lines of a printout.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
+_AGAINST = frozenset(("vs", "versus", "against"))
 _FIGURES = regex(r"^[^\d\n:=]{3,40}[:=] *[\d.,]*\d\b", re.MULTILINE)
-_AGAINST = regex(r"\bvs\b|\bversus\b|\bagainst\b", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -215,8 +215,9 @@ def _measured(document: Document) -> bool:
             return True
     if any(len(_FIGURES.findall(document.source(b))) > 1 for b in document.of("fence")):
         return True
-    heads = any(_AGAINST.search(b.plain) for b in document.of("heading"))
-    return heads or any(_COMPARED.search(b.plain) for b in document.of("paragraph"))
+    if any(_AGAINST & {*slug_of(b.plain).split("-")} for b in document.of("heading")):
+        return True
+    return any(_COMPARED.search(b.plain) for b in document.of("paragraph"))
 
 
 def _way(href: str, kind: str) -> str:

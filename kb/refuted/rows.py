@@ -16,7 +16,7 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
-from kb.schema import FAILED, Verdict, canonical_verdict, label_kind, outcome_verdict
+from kb.schema import FAILED, Verdict, canonical_verdict, heading_kind, outcome_verdict
 from kb.text.reports import is_settled
 from kb.trail.attempts import changes_in
 from kb.trail.reported import failure_in
@@ -25,7 +25,6 @@ _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
     re.IGNORECASE,
 )
-_VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
 _KEPT_HEADS = ("keep", "kept", "adopted", "in use")
 CLAIM_HEAD = re.compile(
     r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
@@ -61,9 +60,7 @@ def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int
     """The columns of verdicts, by their heads; of an owner's notes also the one most of whose cells say in words how something went.
     Two such columns rate choices and tell of no trial.
     """
-    columns = {
-        i for i, h in enumerate(head) if _VERDICT_HEAD.search(h) or label_kind(h) == "outcome"
-    }
+    columns = {i for i, h in enumerate(head) if heading_kind(h) == "outcome"}
     if columns or not notes:
         return columns
     for i in range(1, max(map(len, rows), default=0)):

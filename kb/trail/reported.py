@@ -22,9 +22,9 @@ _MOVES = {
     )
     for name in languages.MOVES
 }
-# From one figure to another, with the unit behind.
+# From one figure to another.
 _FROM_TO = regex(
-    r"(\d[\d.]*)\s*([^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d[\d.]*)\s*([^\W\d]{0,3}(?:/s)?)"
+    r"(\d+(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d+(?:\.\d+)?)"
 )
 # Words for measures that speak of other things as often.
 _VAGUE = frozenset(
@@ -70,13 +70,13 @@ def moves_in(sentence: str) -> list[bool]:
 def _move(clause: str) -> bool | None:
     words = (w for w in clause.split() if w.strip(".!?…") not in _VAGUE)
     sides = {side for w in words if (side := direction_of(w))}
+    if len(sides) != 1:
+        return None
     ways = {name for name, words_of_way in _MOVES.items() if words_of_way.search(clause)}
     if figures := _FROM_TO.search(clause):
-        first, last = (float(figures[n].rstrip(".")) for n in (1, 3))
+        first, last = map(float, figures.groups())
         ways = {"up" if last > first else "down"} if first != last else set()
-    if len(sides) != 1 or len(ways) != 1:
-        return None
-    return ("higher" in sides) == ("up" in ways)
+    return ("higher" in sides) == ("up" in ways) if len(ways) == 1 else None
 
 
 def failure_in(text: str) -> tuple[str, str] | None:
