@@ -88,13 +88,15 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # quoted numbers: of honest drafts that nobody had opened 21 of 45 entered before, 41 after.
 # page 1,184 → 1,211, indexes 1,196 → 1,215: heads of all pages are kept apart from their rows, and ties of topics are counted, so that an edit of a large wiki reads less; trail +5: frontiers of many sizes of work take time that follows the runs.
 # store 878 → 898 harness +1: what is written and read is held to the folder that was opened; its name alone led out where a link was swapped in.
+# trail +67, languages +9, refuted +7, page +6, schema +2, text -12: one reading of stretches by words, short verdicts and the way in which a measure moved,
+# in many languages; of 38 failures written in habits that the reader had not seen it finds 33 where 14 were, and reports outside a folder of runs.
 BUDGETS = {
-    "verbs": 3631, "formats": 3706, "experiments": 3095, "trail": 3609, "site": 2535,
-    "research": 2445, "profiles": 1800, "refuted": 1926, "slices": 1800, "lint": 1220,
-    "indexes": 1215, "ingest": 1147, "page": 1211, "run": 1121, "claims": 1543, "harness": 808,
+    "verbs": 3631, "formats": 3706, "experiments": 3095, "trail": 3676, "site": 2535,
+    "research": 2445, "profiles": 1800, "refuted": 1933, "slices": 1800, "lint": 1220,
+    "indexes": 1215, "ingest": 1147, "page": 1217, "run": 1121, "claims": 1543, "harness": 808,
     "search": 920, "store": 898, "source": 481, "graph": 427, "replay": 420, "loop": 390,
-    "packs": 340, "text": 497, "server": 287, "build": 295, "model": 240, "schema": 220,
-    "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
+    "packs": 340, "text": 485, "server": 287, "build": 295, "model": 240, "schema": 222,
+    "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 32, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
