@@ -25,10 +25,9 @@ _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
-# Two figures of one sentence, and the lines of a printout.
+# Two figures of one sentence.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
 _AGAINST = frozenset(("vs", "versus", "against"))
-_FIGURES = regex(r"^[^\d\n:=]{3,40}[:=] *[\d.,]*\d\b", re.MULTILINE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -213,7 +212,8 @@ def _measured(document: Document) -> bool:
         rows = (any(c.plain[:1].isdigit() for c in row.cells[1:]) for row in table.rows[1:])
         if sum(rows) > 1:
             return True
-    if any(len(_FIGURES.findall(document.source(b))) > 1 for b in document.of("fence")):
+    printed = (document.source(b).split("\n") for b in document.of("fence"))
+    if any(sum(line.rpartition(": ")[2][:1].isdigit() for line in lines) > 1 for lines in printed):
         return True
     if any(_AGAINST & {*slug_of(b.plain).split("-")} for b in document.of("heading")):
         return True
