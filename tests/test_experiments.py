@@ -17,6 +17,7 @@ from loops.loop import Loop
 from kb import KbError, cli, store
 from kb.experiments.attempt import Attempt, attempts_of
 from kb.experiments.auditing import move_of, moves_in
+from kb.experiments.command import sandbox_problem
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import target_named
 from kb.page import read
@@ -1012,6 +1013,8 @@ SLOW = "sh work.sh\nsleep 0.3\nsh checks/verify.sh || exit 1\nread value < value
     "cp -r . ../other; echo true > ../other/checks/verify.sh; mv ../tree ../x; mv ../other ../tree; cd ../tree; (sleep 0.6; mv ../tree ../other; mv ../x ../tree) &",
 ])
 def test_a_protected_file_that_is_swapped_and_put_back_within_one_command_is_noticed(loop, swap):
+    if swap.startswith("mv checks") and sandbox_problem():
+        pytest.skip(f"a folder is held in place by a mount: {sandbox_problem()}")
     page = loop.layout.root / "wiki/targets/parser.md"
     page.write_text(page.read_text().replace("[bench.sh]", "[bench.sh, checks]"))
     files = {"checks/verify.sh": "test -e right\n", "work.sh": "touch right\n", "bench.sh": f"{SLOW}sleep 0.6\n"}
@@ -1049,7 +1052,7 @@ def test_a_folder_of_a_run_that_becomes_a_link_is_neither_read_nor_written_throu
 def test_folders_too_deep_for_python_are_cleared_and_stop_no_run(loop):
     loop.git("checkout", "-q", "main")
     (loop.repository / "deep.py").write_text(
-        "import os\nfor place in ('.', os.environ['KB_OUT'], '/tmp'):\n    os.chdir(place)\n    for _ in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    os.chdir(os.environ['TOP'])\n"
+        "import os\nfor place in ('.', os.environ['KB_OUT']):\n    os.chdir(place)\n    for _ in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    os.chdir(os.environ['TOP'])\n"
     )
     (loop.repository / "bench.sh").write_text(f"{BENCH}export TOP=$PWD; rm -rf d\n{sys.executable} deep.py 2>/dev/null || true\n")
     loop.git("add", "-A")
