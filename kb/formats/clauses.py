@@ -78,7 +78,9 @@ def _decides(clause: str) -> bool:
 def spoken_in(text: str) -> list[tuple[str, str, str]]:
     """Figures of running text as name, value and unit: `Val loss 2.871`, `9.31 → 8.70 ms`, `from 1.1 to 1.3 GB/s`. A name may be empty."""
     metrics = []
-    for clause in CLAUSES.split(with_points(text[:LONGEST])):
+    # `61.2 -> 74.9` is no range.
+    text = text[:LONGEST].replace("->", "→").replace("=>", "→")
+    for clause in CLAUSES.split(with_points(text)):
         numbers = [n for n in numbers_in(clause[:200]) if not (n.about or n.bound or n.high)]
         if not numbers:
             # `9m40s`: times of several parts.
@@ -89,7 +91,7 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         last = first
         for number in rest:
             between = clause[last.end : number.start].strip(" *")
-            if between not in ("→", "->", "=>", "to", "auf", "à", "a"):
+            if between not in ("→", "to", "auf", "à", "a"):
                 break
             last = number
         name = clause[: first.start].strip(" :=*`-+")

@@ -69,9 +69,9 @@ REASON = tuple(
 )
 # `experiment_desc` and `run_notes` say whose words they are; what they are is said by the last word.
 _WHOSE = word_set("experiment exp run trial iteration iter candidate short brief main key")
-_DELTAS = word_set("delta vs improvement improved gain gains speedup_vs diff δ")
+DELTAS = word_set("delta vs improvement improved gain gains speedup_vs diff δ")
 # Figures that are never what a run is judged by: the state before it, and what it cost to try.
-_BESIDE = word_set(
+BESIDE = word_set(
     "baseline base ref reference before parent prev previous old cost usd price budget cumulative wall "
     "elapsed launch startup setup queue estimated expected std stddev stderr exit returncode priority"
 )
@@ -79,6 +79,7 @@ _BESIDE = word_set(
 _DERIVED = word_set(
     "hit hits miss misses mfu hfu util utilization utilisation occupancy speedup efficiency train training"
 )
+_RAN = word_set("runtime duration")
 _AIM = (
     "score metric metric_after after objective fitness value combined_score combined composite result "
     "metric_value primary_metric"
@@ -179,6 +180,12 @@ class LogColumn:
         return outcomes - {Outcome.DISCARDED} if self.ends else outcomes
 
     @property
+    def grows(self) -> bool:
+        """Whether it counts what came out: `max_verified`, another number on every row, is set by nobody."""
+        plain = self.numeric and not _SETTING & key_words(self.name) and self.key not in SETTINGS
+        return plain and len({*self.filled}) == len(self.filled) > 2
+
+    @property
     def is_yes_no(self) -> bool:
         return (
             bool(_DECIDING & key_words(self.name))
@@ -255,7 +262,7 @@ def role_of(column: LogColumn) -> ColumnRole:
     answers = filled and all(c.lower() in _PASSED | _FAILED for c in filled)
     if key in CHECKS and (answers or not numeric) or answers and direction_of(column.name):
         return ColumnRole.CHECK
-    if _DELTAS & key_words(column.name) or "Δ" in column.name:
+    if DELTAS & key_words(column.name) or "Δ" in column.name:
         return (
             ColumnRole.METRIC
             if is_speedup(column.name) and direction_of(column.name)
@@ -273,7 +280,7 @@ def role_of(column: LogColumn) -> ColumnRole:
         return ColumnRole.METRIC
     if {key, own_word(key)} & {*TEXT, *REASON}:
         return ColumnRole.TEXT
-    if key.startswith("params_") or is_setting(column.name):
+    if key.startswith("params_") or is_setting(column.name) and not column.grows:
         return ColumnRole.LEVER
     if numeric:
         return ColumnRole.METRIC if key.isascii() else _role_of_cells(column)
@@ -322,10 +329,12 @@ def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
         for c in metrics
         if direction_of(c.name)
         and not is_resource(c.name)
-        and not _BESIDE & key_words(c.name)
+        and not BESIDE & key_words(c.name)
         or _is_aimed(c.key)
     ]
-    return [c for c in known if not _DERIVED & key_words(c.name)] or known
+    # A tracker tells how long a training ran beside what it came to.
+    beside = _DERIVED | (_RAN if any(is_held_out(c.name) for c in known) else frozenset())
+    return [c for c in known if not beside & key_words(c.name)] or known
 
 
 def _is_aimed(key: str) -> bool:
@@ -349,7 +358,7 @@ def primary_of(metrics: Sequence[LogColumn], *, least: float = 0) -> LogColumn |
     aims = (
         after or [c for c in common if is_foremost(c.key)] or [c for c in common if c.key in _AIM]
     )
-    own = [c for c in common if not is_resource(c.name) and not _BESIDE & key_words(c.name)]
+    own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
     # A speedup explains a time, unless it is the first figure of all.
     known = own[:1] if own and is_speedup(own[0].name) else rivals_of(own)
     plain = [c for c in own if any(map(quantity_of, c.cells))]
@@ -365,7 +374,7 @@ def unit_of(name: str) -> str:
     above, _, below = key_of(name).rpartition("_per_")
     if above:
         return f"{above.rpartition('_')[2]}/{below}"
-    if re.fullmatch(r"\s*\w+/\w+\s*", name):
+    if re.fullmatch(r"\s*\w+/(?:s|sec|min|h|hour)\s*", name):
         return name.strip()
     last = key_of(name).rpartition("_")[2]
     return last if last in _UNITS and last != key_of(name) else ""

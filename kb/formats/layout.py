@@ -239,9 +239,13 @@ _BETTER = re.compile(
 def _is_curve(columns: Mapping[str, LogColumn], *, worded: bool) -> bool:
     """Whether the records are steps of a training, not experiments: a step, figures and no word, or a chart exported by W&B."""
     exported = any(n.endswith("__MIN") for n in columns)
+    # Samples of several metrics over the time of one run.
+    sampled = any(c.key in NAMING and len({*c.filled}) > 1 for c in columns.values())
     stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
     return (
         exported
+        or sampled
+        and not worded
         or stepped
         and not worded
         and all(c.numeric or not c.filled for c in columns.values())

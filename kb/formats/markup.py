@@ -20,7 +20,7 @@ _PROPERTY = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
 _BEGUN = re.compile(
-    r"(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+)?(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
+    r"(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+)?(?:\d{1,2}:\d{2}(?::\d{2})?[\s:–-]+)?(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
 )
 # Who writes and when, before a message or above it: `[10:42] ann: …`, `Ann Lee  9:14 AM`.
 _CLOCK = (

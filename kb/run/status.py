@@ -9,7 +9,7 @@ from kb.run.record import Outcome
 from kb.schema import ADOPTED, UNDONE
 
 _OUTCOMES = {
-    Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping accept accepted adopt adopting merge merging
+    Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping committed accept accepted adopt adopting merge merging
         promote promoted retain retained ship shipping land landing banked win won stays stayed staying""",
     Outcome.DISCARDED: f"""{" ".join(UNDONE)} discard discarded discarding revert reverted reverting reject rejected
         rejecting kill killing drop dropping rollback rolled abandon abandoned abandoning undo undone undoing closed
@@ -112,6 +112,8 @@ def outcome_of(raw: str) -> Outcome:
 
 
 def _outcome_of_part(words: str, *, named: bool) -> Outcome | None:
+    # `backed it out`
+    words = words.replace("_it_", "_")
     if words in _ALONE:
         return _ALONE[words]
     if words in _OUTCOME_OF:

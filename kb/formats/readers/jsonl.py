@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kb.formats.columns import REASON, SETTINGS, TEXT, ColumnRole, is_held_out, key_words
+from kb.formats.columns import (
+    BESIDE,
+    DELTAS,
+    REASON,
+    SETTINGS,
+    TEXT,
+    ColumnRole,
+    is_held_out,
+    key_words,
+)
 from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.objects import Json, JsonRow, is_chat, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
@@ -35,8 +44,10 @@ def cells_of(value: Json) -> dict[str, str]:
         elif key in SETTINGS:
             cells |= {f"params_{k}": text_of(v) for k, v in raw.items()}
         else:
+            beside = (BESIDE | DELTAS) & key_words(key)
             cells |= {
-                f"{key}_{k}" if k in cells or k in value else k: v for k, v in cells_of(raw).items()
+                f"{key}_{k}" if beside or k in cells or k in value else k: v
+                for k, v in cells_of(raw).items()
             }
     return cells
 

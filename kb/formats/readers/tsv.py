@@ -12,9 +12,9 @@ from itertools import groupby, takewhile
 from operator import attrgetter
 from pathlib import Path
 
-from kb.formats.columns import STATUS, LogColumn, is_setting, key_of
+from kb.formats.columns import STATUS, ColumnRole, LogColumn, is_setting, key_of
 from kb.formats.layout import RecordLayout, layout_of, looks_like_header
-from kb.formats.measuring import moment
+from kb.formats.measuring import moment, quantity_of
 from kb.formats.reading import (
     Ask,
     LogLine,
@@ -68,7 +68,8 @@ def _split(text: str, delimiter: str) -> list[str]:
         text = text if "\t" in text else text.replace("\\t", "\t")
         return [c.strip() for c in text.split("\t", _WIDEST)]
     try:
-        return [c.strip() for c in next(csv.reader([text], delimiter=delimiter), [])[:_WIDEST]]
+        rows = csv.reader([text], delimiter=delimiter, skipinitialspace=True)
+        return [c.strip() for c in next(rows, [])[:_WIDEST]]
     except csv.Error:
         return [c.strip() for c in text.split(delimiter, _WIDEST)]
 
@@ -271,8 +272,16 @@ def _as_row(
     if len(cells) > width:
         last = " ".join(filter(None, cells[width - 1 :]))
         return [*cells[: width - 1], last], "more cells than columns; joined to the last one"
-    filled = [*cells, *[""] * (width - len(cells))]
-    return filled, "columns missing at the end of the line; read as empty"
+    gap, figures = [""] * (width - len(cells)), layout.names(ColumnRole.METRIC)
+
+    def fit(at: int) -> int:
+        row = dict(zip(names, [*cells[:at], *gap, *cells[at:]], strict=True))
+        return sum(quantity_of(row[n]) is not None for n in figures)
+
+    # Cells are missing at the end, unless more figures stand in their columns around a gap.
+    at = max(range(len(cells), 0, -1), key=fit)
+    place = "at the end" if at == len(cells) else "in the middle"
+    return [*cells[:at], *gap, *cells[at:]], f"columns missing {place} of the line; read as empty"
 
 
 FORMATS = (
