@@ -966,3 +966,37 @@ def test_a_folder_of_several_logs_reads_one_and_names_the_others(log, tmp_path):
     log("loop/README.md", "# A loop\n\nNothing was run.\n")
     warning, = (w for w in told(tmp_path / "loop")["warnings"] if "further logs" in w)
     assert f"sweep.csv; one each: `kb import auto {tmp_path / 'loop' / 'sweep.csv'}`" in warning and "README" not in warning
+
+
+def test_a_row_that_lacks_a_cell_is_read_where_its_figures_fit(log):
+    text = "day,model,source,loss,gap,notes\nmon,a,paper,1.9,.1,x\ntue,b,1.7,.2,y\nwed, c, \"own, new\", 1.5, .3, z\n"
+    runs = runs_of(log("submissions.csv", text))
+    assert [(r.value, dict(r.notes).get("source")) for r in runs] == [(1.9, "paper"), (1.7, None), (1.5, "own, new")]
+
+
+def test_what_a_child_came_to_stands_apart_from_what_its_parent_was(log):
+    rows = [{"iteration": i, "parent_metrics": {"score": i}, "child_metrics": {"score": i + 1}} for i in range(3)]
+    assert [r.value for r in runs_of(log("trace.jsonl", jsonl(*rows)))] == [1, 2, 3]
+
+
+def test_a_tracker_is_judged_by_what_was_held_out_and_not_by_how_long_it_ran(log):
+    assert told(log("export.csv", "Name,State,Runtime,val/acc\na,finished,812,0.7\nb,crashed,90,\n"))["segments"][0]["metric"] == "val/acc"
+
+
+def test_a_count_that_grows_on_every_line_is_no_setting_and_samples_of_many_metrics_are_no_runs(log):
+    rows = [{"timestamp": f"2026-03-0{i}T10:00:00", "max_n_verified": 10**i} for i in range(1, 5)]
+    assert told(log("progress.jsonl", jsonl(*rows)))["runs"] == 4
+    samples = [{"ts": 1_750_000_000 + i, "metric": ("cpu", "rss")[i % 2], "value": i} for i in range(6)]
+    assert told(log("points.jsonl", jsonl(*samples)))["runs"] == 0
+
+
+@pytest.mark.parametrize("form", ["{} {}, {}\n", "[2026-03-02 {}] {}, {}\n", "- {} – {} – {}\n", "**{}** {}, {}\n\n"])
+def test_entries_by_the_hour_are_runs_and_no_chat(log, form):
+    entries = [("9:05", "-O3: 13.0 fps", "kept"), ("9:40", "PGO: 14.9 fps", "kept"), ("10:20", "LTO: 12.1 fps", "backed it out"), ("11:00", "polly", "linker crashed")]
+    said = told(log("log.txt", "".join(form.format(*e) for e in entries)))
+    assert (said["runs"], said["kept"], said["discarded"], said["crashed"], said["best"]["value"]) == (4, 2, 1, 1, 14.9)
+
+
+def test_an_arrow_in_plain_signs_is_no_range(log):
+    text = "# Perf\n\n## What worked\n\n- Arena: 61.2 -> 74.9 MB/s\n- Reuse: 74.9 => 78.3 MB/s\n\n## What did not\n\n- SIMD: 78.3 -> 71.0 MB/s\n"
+    assert [r.value for r in runs_of(log("perf.md", text))] == [74.9, 78.3, 71.0]

@@ -55,8 +55,13 @@ def closing(texts: Sequence[str]) -> str:
     for text in reversed(texts):
         sentences = re.split(r"(?<=[.!?。])\s+", text[:LONGEST])
         for sentence in reversed(sentences):
-            clauses = (c.strip(" *_`.!?;\"'") for c in CLAUSES.split(sentence))
-            if decided := [c for c in clauses if _decides(c)]:
+            clauses = [c.strip(" *_`.!?;\"'") for c in CLAUSES.split(sentence)]
+            # `linker crashed`
+            ends = [c.split()[-1] for c in clauses if 1 < len(c.split()) < 4 and not _decides(c)]
+            ends = [
+                w for w in ends if outcome_of(w) is Outcome.CRASHED and not sentence[0].isdigit()
+            ]
+            if decided := [*filter(_decides, clauses)] or ends:
                 return decided[-1]
     return ""
 

@@ -42,6 +42,7 @@ _CODE = word_set(
 _TIME = word_set(
     "date datetime timestamp time created created_at started started_at finished when ts utc"
 )
+_DAYS = word_set("date datetime timestamp utc")
 STATUS = word_set("status verdict decision 结论 判定 ergebnis statut estado статус entscheidung")
 # Names under which statuses stand as often as other things: believed by their cells.
 _STATUS_TOO = word_set("outcome state result disposition action kind kept keep keep_discard ok")
@@ -182,8 +183,8 @@ class LogColumn:
     @property
     def grows(self) -> bool:
         """Whether it counts what came out: `max_verified`, another number on every row, is set by nobody."""
-        plain = self.numeric and not _SETTING & key_words(self.name) and self.key not in SETTINGS
-        return plain and len({*self.filled}) == len(self.filled) > 2
+        named = _SETTING & key_words(self.name) or self.key in SETTINGS
+        return not named and self.numeric and len({*self.filled}) == len(self.filled) > 2
 
     @property
     def is_yes_no(self) -> bool:
@@ -196,9 +197,8 @@ class LogColumn:
     @property
     def few_words(self) -> bool:
         """Whether its cells are a few words said over and over, as statuses are."""
-        words = set(self.filled)
-        return len(words) <= 8 and all(
-            len(w) < 26 and w[:1].isalpha() and not quantity_of(w) for w in words
+        return len({*self.filled}) <= 8 and all(
+            len(w) < 26 and w[:1].isalpha() and not quantity_of(w) for w in self.filled
         )
 
 
@@ -247,36 +247,18 @@ def is_setting(name: str) -> bool:
 def role_of(column: LogColumn) -> ColumnRole:
     """Role of a column by its name and its cells; by its cells alone where the table has no header."""
     key, filled, numeric = column.key, column.filled, column.numeric
-    if key in _RANK:
-        return ColumnRole.RANK
-    timed = key in _TIME or {"date", "datetime", "timestamp", "utc"} & key_words(column.name)
-    clock = {"time", "at", "start", "end", "ts"} & key_words(column.name)
-    if clock and filled and all(map(moment, filled)):
-        return ColumnRole.TIME
-    if timed and (not filled and key in _TIME or any(map(moment, filled))):
-        return ColumnRole.TIME
-    if key in _ID and (key != "experiment" or numeric):
-        return ColumnRole.ID
-    if key in _CODE:
-        return ColumnRole.CODE
-    answers = filled and all(c.lower() in _PASSED | _FAILED for c in filled)
-    if key in CHECKS and (answers or not numeric) or answers and direction_of(column.name):
+    marking = _marking_role(column)
+    if marking:
+        return marking
+    answers = bool(filled) and all(c.lower() in _PASSED | _FAILED for c in filled)
+    known = bool(direction_of(column.name))
+    if key in CHECKS and (answers or not numeric) or answers and known:
         return ColumnRole.CHECK
     if DELTAS & key_words(column.name) or "Δ" in column.name:
-        return (
-            ColumnRole.METRIC
-            if is_speedup(column.name) and direction_of(column.name)
-            else ColumnRole.DELTA
-        )
+        return ColumnRole.METRIC if known and is_speedup(column.name) else ColumnRole.DELTA
     if not column.headed:
         return _role_of_cells(column)
-    if (
-        direction_of(column.name)
-        or key in _AIM
-        and (numeric or not filled)
-        or not filled
-        and is_foremost(key)
-    ):
+    if known or is_aim(key) and (numeric or not filled):
         return ColumnRole.METRIC
     if {key, own_word(key)} & {*TEXT, *REASON}:
         return ColumnRole.TEXT
@@ -284,11 +266,22 @@ def role_of(column: LogColumn) -> ColumnRole:
         return ColumnRole.LEVER
     if numeric:
         return ColumnRole.METRIC if key.isascii() else _role_of_cells(column)
-    return (
-        ColumnRole.LEVER
-        if filled and all(c.lower() in _SWITCHES for c in filled)
-        else ColumnRole.NOTE
-    )
+    switched = bool(filled) and all(c.lower() in _SWITCHES for c in filled)
+    return ColumnRole.LEVER if switched else ColumnRole.NOTE
+
+
+def _marking_role(column: LogColumn) -> ColumnRole | None:
+    """Role of a column that marks a run: its rank, time, number or code; None where it does not."""
+    key, words = column.key, key_words(column.name)
+    moments = [*map(moment, column.filled)]
+    clock, day = words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & _DAYS
+    if key in _RANK:
+        return ColumnRole.RANK
+    if any(moments) and (day or clock and all(moments)) or key in _TIME and not moments:
+        return ColumnRole.TIME
+    if key in _ID and (key != "experiment" or column.numeric):
+        return ColumnRole.ID
+    return ColumnRole.CODE if key in _CODE else None
 
 
 def own_word(key: str) -> str:
@@ -297,9 +290,10 @@ def own_word(key: str) -> str:
     return rest if whose in _WHOSE and rest in (*TEXT, *REASON) else key
 
 
-def is_foremost(key: str) -> bool:
+def is_aim(key: str) -> bool:
+    """Whether a column is named as what runs are judged by: `score`, `overall_score`."""
     first, _, last = key.partition("_")
-    return first in _FOREMOST and last in _AIMED | {"value"}
+    return key in _AIM or first in _FOREMOST and last in _AIM
 
 
 def is_speedup(name: str) -> bool:
@@ -355,9 +349,7 @@ def primary_of(metrics: Sequence[LogColumn], *, least: float = 0) -> LogColumn |
     common = [c for c in metrics if len(c.filled) >= least]
     keys = {c.key for c in metrics}
     after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
-    aims = (
-        after or [c for c in common if is_foremost(c.key)] or [c for c in common if c.key in _AIM]
-    )
+    aims = after or [c for c in common if is_aim(c.key)]
     own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
     # A speedup explains a time, unless it is the first figure of all.
     known = own[:1] if own and is_speedup(own[0].name) else rivals_of(own)

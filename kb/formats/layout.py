@@ -98,16 +98,15 @@ def looks_like_header(cells: Sequence[str]) -> bool:
     """Whether a row names columns: distinct words, no number, no status word, and a word that tables of runs use."""
     keys = [key_of(c) for c in cells]
     named = [k for k in keys if k]
-    if len(cells) < 2 or any(c[:1].isdigit() or len(c) > 60 for c in cells):
-        return False
-    if len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(map(to_quantity, cells)):
+    few = len(cells) < 2 or len({*named}) < len(named) or len(named) < len(cells) - 1
+    if few or any(c[:1].isdigit() or len(c) > 60 or to_quantity(c) for c in cells):
         return False
     plain = [c for c in cells if not is_status(c)]
     known = sum(key_of(c) in HEADER_WORDS or bool(direction_of(c)) or is_setting(c) for c in plain)
-    if len(plain) < len(cells):
-        # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
-        return known >= 2
-    worded = all(ch.isalnum() or ch in " .#/%()-_µ`*" for c in cells for ch in c)
+    # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
+    worded = plain == [*cells] and all(
+        ch.isalnum() or ch in " .#/%()-_µ`*" for c in cells for ch in c
+    )
     return known >= 2 or known == 1 and worded
 
 
@@ -299,10 +298,9 @@ def _unit(column: LogColumn | None) -> str:
 
 def _name_of(chosen: LogColumn | None, columns: Mapping[str, LogColumn]) -> str:
     """Name of the metric where one field names it on every row and `chosen` holds its value."""
-    if chosen is None or chosen.key not in ("metric_value", "value", "primary_value"):
-        return ""
-    for column in columns.values():
+    valued = chosen is not None and chosen.key in ("metric_value", "value", "primary_value")
+    for column in columns.values() if valued else ():
         words = {c for c in column.filled if c.lower() not in ("n/a", "na", "none")}
-        if column.key in NAMING and len(words) == 1:
-            return words.pop() if not any(map(quantity_of, words)) else ""
+        if column.key in NAMING and len(words) == 1 and not any(map(quantity_of, words)):
+            return words.pop()
     return ""

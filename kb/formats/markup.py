@@ -20,13 +20,17 @@ _PROPERTY = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
 _BEGUN = re.compile(
-    r"(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+)?(?:\d{1,2}:\d{2}(?::\d{2})?[\s:–-]+)?(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
+    r"(?:[\[(*]+(?=\d))?(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\])*]*[\s:–-]+)?(?:\d{1,2}:\d{2}(?::\d{2})?[\])*]*[\s:–-]+)?"
+    r"(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
 )
+_MARK_OF = {"+": "✅", "-": "❌", "!": "💥"}
 # Who writes and when, before a message or above it: `[10:42] ann: …`, `Ann Lee  9:14 AM`.
 _CLOCK = (
     r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},?[ T]+)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\.?)?"
 )
-_MESSAGE = re.compile(rf"\W{{0,2}}{_CLOCK}[\])]?\s*[-–]?\s*<?[^\s:<>][^:<>]{{0,40}}(?:>|:)\s+(.*)")
+_MESSAGE = re.compile(
+    rf"\W{{0,2}}{_CLOCK}[\])]?\s*[-–]?\s*<?([^\s:<>][^:<>]{{0,40}})(?:>|:)\s+(.*)"
+)
 _SENDER = re.compile(rf"(?:\S.{{0,40}}?\s+[\[(]?{_CLOCK}[\])]?|{_CLOCK}\s+\S+(?: \S+)?)\s*")
 
 
@@ -53,9 +57,7 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
         return _of_git_log(lines)
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    lines = _of_underlined(
-        [_PROPERTY.sub(r"- \1: \2", x) for x in _of_ruled_tables(_of_parted_tables(lines))]
-    )
+    lines = _of_underlined([_PROPERTY.sub(r"- \1: \2", x) for x in _of_parted_tables(lines)])
     # What already has headings has no others.
     titled = any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines)
     blocks = lines if titled else _of_blocks(lines)
@@ -67,7 +69,13 @@ def _of_underlined(lines: list[str]) -> list[str]:
     signs: list[str] = []
     for n, line in enumerate(lines):
         above = lines[n - 1].strip() if n else ""
-        if above and _is_underline(line.rstrip()) and not above.startswith(("|", "#", "-", "=")):
+        if (
+            above
+            and len(line.rstrip()) > 3
+            and line[0] in "=-~^"
+            and not line.rstrip().strip(line[0])
+            and not above.startswith(("|", "#", "-", "="))
+        ):
             signs = signs if line[0] in signs else [*signs, line[0]]
             lines[n - 1], lines[n] = f"{'#' * min(signs.index(line[0]) + 1, 6)} {above}", ""
     return lines
@@ -77,8 +85,10 @@ def _of_messages(lines: list[str]) -> list[str]:
     """Messages of a chat as items of a list, who wrote them left out; empty where the text is no chat."""
     spoken = [_MESSAGE.match(x) for x in lines]
     sent = [bool(_SENDER.fullmatch(x)) for x in lines]
-    if sum(map(bool, spoken)) > 2:
-        return [f"- {m[1]}" if m else f"  {x}" for m, x in zip(spoken, lines, strict=True)]
+    # Who writes in a chat writes again; `8:40 LTO: 13.0 fps` opens an entry.
+    writers = [m[1] for m in spoken if m]
+    if len(writers) > 2 and 2 * len({*writers}) <= len(writers) + 1:
+        return [f"- {m[2]}" if m else f"  {x}" for m, x in zip(spoken, lines, strict=True)]
     if sum(sent) < 3:
         return []
     opened = [False, *sent[:-1]]
@@ -112,6 +122,11 @@ def _of_bullets(lines: list[str]) -> list[str]:
     answered = sum(map(bool, begun))
     if answered < 3 or 2 * answered < sum(bool(x.strip()) for x in lines):
         return lines
+    # `+ pooled buffers`, `- custom allocator`: signs of verdicts, where both stand.
+    if {"+ ", "- "} <= {x[:2] for x in lines}:
+        begun = [
+            b and f"- {_MARK_OF.get(x[0], '')}{b[1:]}" for b, x in zip(begun, lines, strict=True)
+        ]
     return [b or x for b, x in zip(begun, lines, strict=True)]
 
 
@@ -136,26 +151,6 @@ def _of_parted_tables(lines: list[str]) -> list[str]:
         elif after and after[0].startswith("|") and after[0].count("|") == before.count("|"):
             ruled = "-" in "".join(after[1:]) and not after[1].strip("|:- ")
             rows[n] = line if ruled else "| |"
-    return rows
-
-
-def _of_ruled_tables(lines: list[str]) -> list[str]:
-    """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
-    rows, spans, rules = [], [], 0
-    for line in lines:
-        if len(line.split()) > 1 and all(len(x) > 1 and not x.strip("=") for x in line.split()):
-            spans = spans or [m.span() for m in re.finditer("=+", line)]
-            rules += 1
-            rows.append("|---" * len(spans) + "|" if rules == 2 else "")
-        elif spans:
-            starts = [a for a, _ in spans]
-            cells = [
-                line[a:b].strip().replace("|", "\\|")
-                for a, b in zip(starts, [*starts[1:], None], strict=True)
-            ]
-            rows.append(f"| {' | '.join(cells)} |")
-        else:
-            rows.append(line)
     return rows
 
 
@@ -213,10 +208,6 @@ def _commit_of(line: str) -> str:
     code = rest.split(" ")[0].strip()
     whole = 7 <= len(code) <= 40 and not code.strip("0123456789abcdef")
     return code if word == "commit" and whole else ""
-
-
-def _is_underline(line: str) -> bool:
-    return len(line) > 3 and line[0] in "=-~^" and not line.strip(line[0])
 
 
 def _of_git_log(lines: list[str]) -> list[str]:

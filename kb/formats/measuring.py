@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -90,27 +91,28 @@ def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
 @lru_cache(4096)
 def is_count(name: str) -> bool:
     """Whether a metric counts something that may be none."""
-    words = "_".join(words_of(name))
-    return any(word in words for word in _COUNTED)
+    return any(word in "_".join(words_of(name)) for word in _COUNTED)
 
 
 def measured(
     name: str,
-    value: float | None,
+    quantity: Quantity | None,
     *,
     raw: str,
     outcome: Outcome | None,
     direction: Direction | None,
     unit: str = "",
-    stddev: float | None = None,
     primary: bool = False,
 ) -> Metric:
     """A metric of a row; a sentinel becomes a metric without value that keeps what the log shows."""
+    value, spread, unit = (
+        (quantity.value, quantity.stddev, quantity.unit or unit) if quantity else (None, None, unit)
+    )
     counted = not primary or is_count(name)
     lacks = value is None or math.isnan(value)
     if lacks or is_sentinel(value, outcome=outcome, direction=direction, counted=counted):
         return Metric(name, None, unit, direction, raw=raw)
-    return Metric(name, value, unit, direction, stddev=stddev)
+    return Metric(name, value, unit, direction, stddev=spread)
 
 
 def metrics_of(
@@ -118,30 +120,24 @@ def metrics_of(
 ) -> tuple[Metric, ...]:
     """Metrics of a record; `x_stddev` beside `x` is its spread, and what is no number is left out unless it is the primary metric."""
     values = {n: q for n, raw in figures.items() if (q := _figure(raw)) or n == segment.metric}
-    spreads = {
-        n[: -len(s)]: v.value
-        for n, v in values.items()
-        for s in _SPREAD
-        if v and n.endswith(s) and n[: -len(s)] in values
+    spreads = {n: s for n in values for end in _SPREAD if (s := values.get(f"{n}{end}"))}
+    values |= {
+        n: replace(q, stddev=s.value)
+        for n, s in spreads.items()
+        if (q := values[n]) and q.stddev is None
     }
-    shown = [n for n in values if not n.endswith(_SPREAD) or n.rpartition("_")[0] not in spreads]
     return tuple(
         measured(
             name,
-            values[name].value if values[name] else None,
+            quantity,
             raw="" if figures[name] is None else str(figures[name]),
             outcome=outcome,
-            direction=segment.direction
-            if name == segment.metric and segment.direction
-            else direction_of(name),
-            unit=(values[name].unit if values[name] else "")
-            or (segment.unit if name == segment.metric else ""),
-            stddev=values[name].stddev
-            if values[name] and values[name].stddev is not None
-            else spreads.get(name),
+            direction=name == segment.metric and segment.direction or direction_of(name),
+            unit=segment.unit if name == segment.metric else "",
             primary=name == segment.metric,
         )
-        for name in shown
+        for name, quantity in values.items()
+        if not name.endswith(_SPREAD) or name.rpartition("_")[0] not in spreads
     )
 
 

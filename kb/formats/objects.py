@@ -5,7 +5,8 @@ Damaged lines are mended where the meaning is certain, else reported, never fata
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,12 @@ _DECODER = json.JSONDecoder()
 _ODD = re.compile(r"(?<=[:\[,])(\s*)\+(?=[\d.])|,(?=\s*[}\]])")
 # YAML and TOML are read whole, and slowly; a larger log is no list that somebody wrote.
 _LARGEST = 8_000_000
+LISTS = (".yaml", ".yml", ".toml")
+
+
+def opens_json(head: Sequence[str]) -> bool:
+    """Whether the first line that says anything begins an object or a list of values, and no `[2026-01-05] …`."""
+    return bool(head) and bool(re.match(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))", head[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +51,10 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
     first, *more = [*islice((x.text.strip() for x in text_lines(path) if x.text.strip()), 2), ""][
         :2
     ]
-    opens = path.suffix.lower() == ".json" and first.startswith(("{", "["))
+    opens = path.suffix.lower() == ".json" and opens_json([first])
     broken = opens and (not any(more) or values_of(first) is None)
-    if path.suffix.lower() in _WHOLE:
-        yield from _rows_of_value(path, _WHOLE[path.suffix.lower()])
+    if path.suffix.lower() in LISTS:
+        yield from _rows_of_list(path, path.suffix.lower())
     elif first in ("{", "[") or broken:
         text = "\n".join(x.text for x in text_lines(path))
         rows = list(_rows_of_whole(text, 0))
@@ -58,38 +65,25 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
             yield from [line] if isinstance(line, Remark) else _rows_of_line(line)
 
 
-def _rows_of_value(path: Path, load: Callable[[str], object]) -> Iterator[JsonRow | Remark]:
-    """Rows of a file in another notation of objects."""
+def _rows_of_list(path: Path, suffix: str) -> Iterator[JsonRow | Remark]:
+    """Rows of a list that somebody wrote in YAML or TOML."""
+    import yaml
+
     if path.stat().st_size > _LARGEST:
-        message = f"{path}: {path.suffix[1:].upper()} of more than {_LARGEST // 1_000_000} MB; convert it to JSON lines first"
-        raise KbError(message)
+        raise KbError(
+            f"{path}: more than {_LARGEST // 1_000_000} MB; convert it to JSON lines first"
+        )
     text = "\n".join(x.text for x in text_lines(path))
     try:
-        value = load(text)
-    except (ValueError, RecursionError) as error:
+        value = tomllib.loads(text) if suffix == ".toml" else yaml.load(text, yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         yield Remark(
-            f"not valid {path.suffix[1:].upper()} ({' '.join(str(error).split())[:120]}); nothing was read"
+            f"not valid {suffix[1:].upper()} ({' '.join(str(error).split())[:120]}); nothing was read"
         )
         return
     yield from _rows_within(value if isinstance(value, dict) else {"": value}, text)
 
 
-def _yaml(text: str) -> object:
-    import yaml
-
-    try:
-        return yaml.load(text, yaml.CSafeLoader)
-    except yaml.YAMLError as error:
-        raise ValueError(error) from error
-
-
-def _toml(text: str) -> object:
-    import tomllib
-
-    return tomllib.loads(text)
-
-
-_WHOLE = {".yaml": _yaml, ".yml": _yaml, ".toml": _toml}
 # Under such a name stands what has not begun.
 _AHEAD = word_set("queue planned plan todo backlog next ideas pending")
 

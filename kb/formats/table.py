@@ -21,7 +21,7 @@ from kb.formats.layout import RecordLayout
 from kb.formats.measuring import measured, metrics_of, moment, quantity_of
 from kb.formats.reading import LogLine, Remark, Segment
 from kb.run.direction import direction_from, direction_of, word_set
-from kb.run.quantity import bare
+from kb.run.quantity import Quantity, bare
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
 from kb.run.status import is_status, outcome_of, status_words
 from kb.store import json_of
@@ -146,43 +146,32 @@ def _metrics(
 
 def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None) -> Metric:
     quantity, primary = quantity_of(cell, commas=name in layout.commas), name == layout.aim
-    value, unit = (quantity.value, quantity.unit) if quantity else (None, "")
-    mine, whole = known_unit(unit), known_unit(layout.unit)
-    if (
-        primary
-        and unit != layout.unit
-        and value is not None
-        and mine
-        and whole
-        and mine.dimension == whole.dimension
-    ):
-        value, unit = value * mine.factor / whole.factor, layout.unit
+    mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(layout.unit)
+    if primary and mine and whole and mine.dimension == whole.dimension:
+        value = quantity.value * mine.factor / whole.factor if mine != whole else quantity.value
+        quantity = Quantity(value, quantity.stddev, layout.unit)
     return measured(
         layout.primary if primary else name,
-        value,
+        quantity,
         raw=cell,
         outcome=outcome,
         direction=layout.direction if primary else direction_of(name),
-        unit=unit or (layout.unit if primary else unit_of(name)),
-        stddev=quantity.stddev if quantity else None,
+        unit=layout.unit if primary else unit_of(name),
         primary=primary,
     )
 
 
 def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]:
     """Status of a record as written, and its outcome; a field that says it crashed goes before one that only says it was not kept."""
-    cells = {
-        n: record.cells[n].strip()
-        for n in layout.statuses
-        if record.cells.get(n, "").strip(layout.blank) and record.cells[n].strip()
-    }
+    stated = {n: record.cells.get(n, "").strip() for n in layout.statuses}
+    cells = {n: c for n, c in stated.items() if c.strip(layout.blank)}
     if not cells:
         if layout.ranked:
             return "", Outcome.KEPT
         if record.status:
             return record.status, outcome_of(record.status)
-        empty = next((record.cells[n].strip() for n in layout.statuses if record.cells.get(n)), "")
-        return _undeclared(record, layout) or (empty, Outcome.OTHER if layout.statuses else None)
+        outcome = Outcome.OTHER if layout.statuses else None
+        return _undeclared(record, layout) or (next(filter(None, stated.values()), ""), outcome)
     name, status = next(iter(cells.items()))
     outcome = layout.outcome(name, status)
     if outcome in (Outcome.OTHER, Outcome.DISCARDED):

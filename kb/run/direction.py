@@ -124,7 +124,9 @@ def is_resource(name: str) -> bool:
     words = set(words_of(name))
     if "resource" in _foreign(name):
         return True
-    return bool(words & {"memory", "mem", "vram", "ram", "rss", "hbm", "heap", "footprint", "disk"})
+    return bool(
+        words & {"memory", "mem", "vram", "ram", "rss", "hbm", "heap", "footprint", "disk", "peak"}
+    )
 
 
 def direction_from(word: object) -> Direction | None:

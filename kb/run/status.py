@@ -12,7 +12,7 @@ _OUTCOMES = {
     Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping committed accept accepted adopt adopting merge merging
         promote promoted retain retained ship shipping land landing banked win won stays stayed staying""",
     Outcome.DISCARDED: f"""{" ".join(UNDONE)} discard discarded discarding revert reverted reverting reject rejected
-        rejecting kill killing drop dropping rollback rolled abandon abandoned abandoning undo undone undoing closed
+        rejecting kill killing drop dropping rollback rolled abandon abandoned abandoning threw_out threw_away undo undone undoing closed
         nope 丢弃 舍弃""",
     Outcome.CRASHED: """crash crashed crashes oom out_of_memory fail failed fails failure timeout timed_out no_json error errored
         launch_error runtime_error build_error link_error will_not_build will_not_compile will_not_run
@@ -56,7 +56,9 @@ _STANDS = _BASES | _INFRA
 # Words that say what was done where they stand alone: `out of memory` says another thing.
 _ALONE = {
     "out": Outcome.DISCARDED,
-    **dict.fromkeys(word_set("best new_best best_so_far record new_record"), Outcome.KEPT),
+    **dict.fromkeys(
+        word_set("best new_best best_so_far record new_record what_worked what_works"), Outcome.KEPT
+    ),
 }
 _DENIALS = {*languages.DENIALS, "no", "un"}
 # A failure that names what failed: a gate, or else the run itself.
@@ -99,7 +101,7 @@ def outcome_of(raw: str) -> Outcome:
             return Outcome.OTHER
         # Further parts explain; of them only what is a status alone, or says what was done, is one.
         outcome = (
-            _outcome_of_part(part, named=named)
+            _outcome_of_part(part.replace("_it_", "_"), named=named)  # `backed it out`
             if at < 2 or head in _DONE
             else _OUTCOME_OF.get(part)
         )
@@ -112,8 +114,6 @@ def outcome_of(raw: str) -> Outcome:
 
 
 def _outcome_of_part(words: str, *, named: bool) -> Outcome | None:
-    # `backed it out`
-    words = words.replace("_it_", "_")
     if words in _ALONE:
         return _ALONE[words]
     if words in _OUTCOME_OF:

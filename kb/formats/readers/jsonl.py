@@ -18,7 +18,7 @@ from kb.formats.columns import (
     key_words,
 )
 from kb.formats.layout import RecordLayout, layout_of
-from kb.formats.objects import Json, JsonRow, is_chat, rows_of, text_of, value_at
+from kb.formats.objects import LISTS, Json, JsonRow, is_chat, opens_json, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
@@ -129,8 +129,7 @@ def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
 
 
 def _is_json(path: Path, head: Sequence[str]) -> bool:
-    listed = path.suffix.lower() in (".yaml", ".yml", ".toml")
-    objects = listed or bool(head) and head[0].lstrip().startswith(("{", "["))
+    objects = path.suffix.lower() in LISTS or opens_json(head)
     return bool(head) and objects and not is_chat(path)
 
 

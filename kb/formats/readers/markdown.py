@@ -13,7 +13,7 @@ from kb.formats.columns import ColumnRole, key_of
 from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.markup import pages_of
 from kb.formats.outline import day_of
-from kb.formats.reading import Ask, LogLine, Remark, Segment, text_lines
+from kb.formats.reading import Ask, LogLine, Remark, Segment
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
 from kb.run.quantity import bare
@@ -78,21 +78,18 @@ def layout_of_runs(
     layout = layout_of(
         table.names, [r.cells for r in records], ask=ask, stated=Ask(prose=table.prose)
     )
-    roles = set(layout.roles.values())
-    numbered, delta = bool({ColumnRole.ID, ColumnRole.RANK} & roles), ColumnRole.DELTA in roles
-    if layout.statuses and layout.tells:
-        if not (layout.decided or layout.direction or numbered):
-            return None
-        return layout
-    tuned = numbered and ColumnRole.LEVER in roles
-    if not layout.text and not tuned and not (ColumnRole.RANK in roles and layout.aim):
-        return None
-    evidence = (
-        layout.direction or delta or layout.aim and ColumnRole.RANK in roles or records[0].status
+    roles, status, aim = set(layout.roles.values()), records[0].status, layout.aim
+    ranked = ColumnRole.RANK in roles
+    numbered, evidence = (
+        ranked or ColumnRole.ID in roles,
+        layout.direction or ColumnRole.DELTA in roles,
     )
-    if numbered and evidence or records[0].status and layout.aim:
-        return layout
-    return layout if loose and layout.aim and (delta or layout.direction) else None
+    if layout.statuses and layout.tells:
+        return layout if layout.decided or layout.direction or numbered else None
+    described = layout.text or numbered and ColumnRole.LEVER in roles or ranked and aim
+    alone = numbered and (evidence or ranked and aim or status)
+    runs = described and (alone or aim and (status or loose and evidence))
+    return layout if runs else None
 
 
 def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
@@ -124,19 +121,7 @@ def run_tables(path: Path, ask: Ask) -> list[tuple[PageTable, RecordLayout]]:
             }
         if any(layouts.values()):
             return [(t, layouts[t.names]) for t in tables if layouts[t.names]]
-    return _lone_table(path, tables, ask)
-
-
-def _lone_table(
-    path: Path, tables: Sequence[PageTable], ask: Ask
-) -> list[tuple[PageTable, RecordLayout]]:
-    """The table that a page is little else than: it holds whatever it names."""
-    filled = sum(bool(x.text.strip()) for x in text_lines(path))
-    if len(tables) != 1 or 2 * len(tables[0].rows) <= filled:
-        return []
-    cells = [r.cells for r in tables[0].records()]
-    layout = layout_of(tables[0].names, cells, ask=ask, stated=Ask(prose=tables[0].prose))
-    return [(tables[0], layout)] if layout.tells and layout.primary else []
+    return []
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from kb.formats.columns import STATUS, ColumnRole, LogColumn, is_setting, key_of
 from kb.formats.layout import RecordLayout, layout_of, looks_like_header
 from kb.formats.measuring import moment, quantity_of
+from kb.formats.objects import opens_json
 from kb.formats.reading import (
     Ask,
     LogLine,
@@ -48,10 +49,10 @@ _PREAMBLE = 30
 
 def delimiter_of(head: Sequence[str]) -> str:
     """TAB where any line has two of them or the first has one; else the comma, semicolon or bar of a header line."""
-    lines = [h for h in head if not h.startswith("#")][:50] or head[:1]
-    if lines and ("\t" in lines[0] or sum(h.count("\t") >= 2 for h in lines) * 2 > len(lines)):
+    lines = [h for h in head if not h.startswith("#")][:50] or ["".join(head[:1])]
+    if "\t" in lines[0] or sum(h.count("\t") >= 2 for h in lines) * 2 > len(lines):
         return "\t"
-    meant = lines and "\\t" in lines[0] and not any("\t" in h for h in lines)
+    meant = "\\t" in lines[0] and not any("\t" in h for h in lines)
     ruled = any("-|-" in h.replace(" ", "") for h in lines)
     for line in [] if meant or ruled else lines[:_PREAMBLE]:
         for delimiter in (",", ";", "|"):
@@ -78,7 +79,7 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
     """Whether most lines of a file have the cells of a table."""
     if path.suffix.lower() in (".tsv", ".csv"):
         return True
-    if head and head[0].lstrip().startswith(("{", "[")):
+    if opens_json(head):
         return False
     delimiter = delimiter_of(head)
     wide = sum(h.count(delimiter) >= 2 and not h.lstrip().startswith("|") for h in head)
@@ -272,11 +273,12 @@ def _as_row(
     if len(cells) > width:
         last = " ".join(filter(None, cells[width - 1 :]))
         return [*cells[: width - 1], last], "more cells than columns; joined to the last one"
-    gap, figures = [""] * (width - len(cells)), layout.names(ColumnRole.METRIC)
+    gap = [""] * (width - len(cells))
 
     def fit(at: int) -> int:
         row = dict(zip(names, [*cells[:at], *gap, *cells[at:]], strict=True))
-        return sum(quantity_of(row[n]) is not None for n in figures)
+        figures = sum(bool(quantity_of(row[n])) for n in layout.names(ColumnRole.METRIC))
+        return figures and figures + any(is_status(row[n]) for n in layout.statuses[:1])
 
     # Cells are missing at the end, unless more figures stand in their columns around a gap.
     at = max(range(len(cells), 0, -1), key=fit)

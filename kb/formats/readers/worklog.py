@@ -20,7 +20,7 @@ from kb.formats.entries import (
 )
 from kb.formats.layout import layout_of
 from kb.formats.measuring import quantity_of
-from kb.formats.objects import is_chat
+from kb.formats.objects import LISTS, is_chat, opens_json
 from kb.formats.outline import DASHES, DAY
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Event, LogFormat
@@ -160,9 +160,8 @@ def _falling(entries: list[TextEntry], prose: str) -> bool:
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
     """Whether a file is text that may have headings, lists, blocks or commits."""
-    known = path.suffix.lower() in (".tsv", ".csv", ".json", ".jsonl", ".yaml", ".yml", ".toml")
-    plain = not known and bool(head) and not head[0].lstrip().startswith(("{", "["))
-    return plain or bool(head) and is_chat(path)
+    known = path.suffix.lower() in (".tsv", ".csv", ".json", ".jsonl", *LISTS)
+    return bool(head) and (not known and not opens_json(head) or is_chat(path))
 
 
 FORMATS = (LogFormat("worklog", recognise, read, order=32, aliases=("journal",)),)
