@@ -28,7 +28,7 @@ _ANSWERED_NO = re.compile(r"(?:no|nope|not really|nein|non)\b\W*(?=\w)", re.IGNO
 _STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
 # Headings that only tell where to look, how, or what is still open.
 NO_LIST = re.compile(
-    r"\bopen\b|^(?:when|if)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
+    r"\bopen\b|^(?:when|if)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
     re.IGNORECASE,
 )
 

@@ -45,7 +45,7 @@ _ACTION = r"^\W*(?:\w+ing\b|(?:an? |the )?(?:larger|bigger|longer|smaller|shorte
 # It was taken back.
 _TAKEN_BACK = (
     r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
-    rf"\b(?:rolled|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
+    rf"\b(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
     rf"\b(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"
     r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|\bnot (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$"
@@ -54,7 +54,7 @@ _TAKEN_BACK = (
 _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
 # It is done, or in use.
 _DONE = (
-    r"✅|✔|\bDONE\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
+    r"✅|✔|\bDONE\b(?! (?:it|this|that))|\brolled out\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 )
 _IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
 _OF_USE = r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b"
