@@ -195,6 +195,8 @@ STATEMENTS = [
     ("- Polyphase FIR. Latency from 18 ms to 11 ms. Staying with it.", False),
     ("- Caché de resultados: pendiente de medir.", False),
     ("- If the latency rises, go back.", False),
+    ("- Errors increased last Tuesday, for a disk was full.", False),
+    ("- A vendor claims that their driver lowers throughput.", False),
     ("- Region-local queues. Median latency down 18 %. Rolled out everywhere.", False),
     ("- ~~New racks~~ DONE in May.", False),
 ]  # fmt: skip

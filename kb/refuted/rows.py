@@ -92,7 +92,7 @@ def _failing(
             and cell.lower().partition(" ")[0].rstrip(",;.") == "no"
             or i in verdicts
             and notes
-            and failure_in(cell)
+            and failure_in(cell, is_try=True)
         )
     ]
 

@@ -30,6 +30,8 @@ _FROM_TO = regex(
 _VAGUE = frozenset(
     "time s pass passing passed return returns hit map win wins size disk accepted success saved fails failed failing".split()
 )
+# What parts the name of what was tried from what came of it.
+_LEADS = (":", "：", "—", "–")
 # A sentence of no more words only says how it ended.
 _SHORTEST = 4
 
@@ -43,8 +45,10 @@ def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, in
     if report is None:
         moves = [(place, move) for place, s in enumerate(sentences) for move in moves_in(s)]
         worse = next((place for place, is_better in moves if not is_better), None)
-        if worse is not None and (moves[-1][1] is False):
-            return ReportKind.FAILED, worse
+        if worse is not None and not moves[-1][1]:
+            # Of a measure that got worse by itself nobody tried anything.
+            named = is_try or worse > 0 or any(mark in sentences[worse] for mark in _LEADS)
+            return (ReportKind.FAILED if named else None), worse
         return (ReportKind.STAYED if moves else None), 0
     return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)
 
@@ -79,9 +83,9 @@ def _move(clause: str) -> bool | None:
     return ("higher" in sides) == ("up" in ways) if len(ways) == 1 else None
 
 
-def failure_in(text: str) -> tuple[str, str] | None:
+def failure_in(text: str, *, is_try: bool = False) -> tuple[str, str] | None:
     """(what was tried, why it failed) of a stretch that reports a failure; None of any other."""
-    report, at = report_in(text)
+    report, at = report_in(text, is_try=is_try)
     if report is not ReportKind.FAILED:
         return None
     sentences = sentences_of(text)
