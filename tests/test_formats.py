@@ -1000,3 +1000,10 @@ def test_entries_by_the_hour_are_runs_and_no_chat(log, form):
 def test_an_arrow_in_plain_signs_is_no_range(log):
     text = "# Perf\n\n## What worked\n\n- Arena: 61.2 -> 74.9 MB/s\n- Reuse: 74.9 => 78.3 MB/s\n\n## What did not\n\n- SIMD: 78.3 -> 71.0 MB/s\n"
     assert [r.value for r in runs_of(log("perf.md", text))] == [74.9, 78.3, 71.0]
+
+
+def test_numbered_and_dated_rows_with_a_score_are_runs_and_a_rate_keeps_its_own_unit(log):
+    board = "# Board\n\n| Run | Score | Author | Summary | Date |\n|---|---|---|---|---|\n| int6 | 1.14 | a | quantized | 2026-03-20 |\n| base | 1.22 | b | nine layers | 2026-03-18 |\n"
+    assert told(log("README.md", board))["runs"] == 2
+    text = "".join(f"2025-07-0{i} {x}\n" for i, x in enumerate(("bloom filters: 930 kops/s -> keep", "ribbon filters: 941 kops/s -> drop", "huge pages: 955 kops/s -> keep"), 1))
+    assert told(log("log.txt", text))["best"]["value"] == 955

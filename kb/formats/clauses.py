@@ -105,9 +105,11 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         name = own if "_" in own else name
         name = _LINKS.sub("", name)
         named = len(name.split()) <= 3 and not any(c in name for c in "<>[]")
-        if named or last.unit:
+        # `930 kops/s`: a rate of one's own.
+        unit = last.unit or next((w for w in clause[last.end :].split()[:1] if "/s" in w), "")
+        if named or unit:
             value = clause[last.start : last.end].strip()
-            metrics.append((name if named else "", value, last.unit))
+            metrics.append((name if named else "", value, unit))
     return metrics
 
 

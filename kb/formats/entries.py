@@ -70,8 +70,14 @@ class TextEntry:
     def status(self) -> str:
         """What was decided, as written: declared, else by the sentence that it closes with, else by the heading above."""
         title = CLAUSES.split(self.unit.title, maxsplit=1)[1:]
-        short = [p for p in self.pieces[1:] if len(p.split()) < 4]
-        status = self.declared or closing([*short, *title, *self.other, *self.parts.values()])
+        status = self.declared or closing(
+            [
+                *(p for p in self.pieces[1:] if len(p.split()) < 4),
+                *title,
+                *self.other,
+                *self.parts.values(),
+            ]
+        )
         open_ = outcome_of(status) is Outcome.OTHER and status_words(status) not in NOT_BEGUN
         above = outcome_of(self.unit.section) is not Outcome.OTHER or not status
         return self.unit.section if open_ and above else status

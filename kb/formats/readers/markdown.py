@@ -80,16 +80,25 @@ def layout_of_runs(
     )
     roles, status, aim = set(layout.roles.values()), records[0].status, layout.aim
     ranked = ColumnRole.RANK in roles
-    numbered, evidence = (
-        ranked or ColumnRole.ID in roles,
-        layout.direction or ColumnRole.DELTA in roles,
+    numbered = ranked or ColumnRole.ID in roles
+    # Numbered and dated rows with a score are a trail, whichever way the score goes.
+    evidence = (
+        layout.direction
+        or ColumnRole.DELTA in roles
+        or numbered
+        and aim
+        and ColumnRole.TIME in roles
     )
     if layout.statuses and layout.tells:
         return layout if layout.decided or layout.direction or numbered else None
     described = layout.text or numbered and ColumnRole.LEVER in roles or ranked and aim
-    alone = numbered and (evidence or ranked and aim or status)
-    runs = described and (alone or aim and (status or loose and evidence))
-    return layout if runs else None
+    tells = (
+        numbered
+        and (evidence or ranked and aim or status)
+        or aim
+        and (status or loose and evidence)
+    )
+    return layout if described and tells else None
 
 
 def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
