@@ -537,10 +537,12 @@ def test_a_resumed_session_proposes_from_what_it_was_not_told(trail_base, kb_com
 def test_a_section_that_is_not_there_opens_the_nearest_and_names_all(trail_base, kb_command):
     page = trail_base.at("wiki/concepts/near.md")
     page.write_text("# Near\n\n## Configuration\n\nEight threads.\n\n## Memory limits\n\nForty GiB.\n\n## Verdict\n\nDone.\n")
-    for asked, nearest, text in (("setup", "#configuration", "Eight threads."), ("memory", "#memory-limits", "Forty GiB."), ("verdikt", "#verdict", "Done."), ("zzz", "the page", "# Near")):
+    for asked, nearest, text in (("setup", "#configuration", "Eight threads."), ("memory", "#memory-limits", "Forty GiB."), ("verdikt", "#verdict", "Done.")):
         head, _, rest = kb_command("open", f"wiki/concepts/near.md#{asked}", cwd=trail_base.root).stdout.partition("\n")
         assert head.startswith(f"(no section #{asked}, here is {nearest}; its sections: ") and "#memory-limits" in head and text in rest
     assert kb_command("open", "wiki/concepts/near.md#verdict", cwd=trail_base.root).stdout == "## Verdict\n\nDone.\n"
+    none = kb_command("open", "wiki/concepts/near.md#zzz", cwd=trail_base.root).stdout
+    assert none.startswith("(no section #zzz nor one like it; its sections: #") and none.endswith("the page: `kb open wiki/concepts/near.md`)\n")
 
 
 @pytest.mark.parametrize("anchor", ["", "#all"])

@@ -56,6 +56,8 @@ class OpenedPassage(Result):
         names = ", ".join(f"#{name}" for name in self.sections[:_MOST_SECTIONS])
         names = f"; its sections: {names}" if names else ""
         place = f"#{self.anchor}" if self.anchor else ""
+        if self.lacking and not place and names:
+            return f"(no section #{self.lacking} nor one like it{names}; the page: `kb open {self.path}`)\n"
         lacking = f"(no section #{self.lacking}, here is {place or 'the page'}{names})\n\n"
         head = lacking if self.lacking else ""
         if self.whole or len(head) + len(self.text) <= LOOK:
