@@ -134,11 +134,22 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("", "**Outcome**: we keep the batch size of the parent run and look again", None, ""),
         ("", "```\n**Outcome**: reverted\n```", None, ""),
         ("decision: revert", "", None, ""),
+        ("", "Status: confirmed (negative result; the halter saves no writes)", "refuted", "section"),
+        ("", "Status: confirmed at 512 steps; not adopted", "refuted", "section"),
+        ("", "Status: confirmed at 512 steps; adopted", "supported", "section"),
+        ("", "**Status**: confirmed", "supported", "section"),
     ],
 )
 def test_a_verdict_is_read_in_the_words_of_other_loops(front, body, verdict, source):
     read = facts(f"---\ntitle: T\n{front}\n---\n\n{body}\n", "wiki/experiments/e/003-x.md").verdict
     assert (read.canonical, read.source) == (verdict, source)
+
+
+def test_what_is_confirmed_is_what_the_title_says_be_it_a_failure():
+    page = "# {title}\n\nStatus: confirmed\n\n## Evidence\n\nx\n"
+    titles = {"Wider tiles fail to train and give no benefit": "refuted", "Wider tiles halve the loss": "supported"}
+    for title, verdict in titles.items():
+        assert facts(page.format(title=title), "wiki/experiments/e/003-x.md").verdict.canonical == verdict
 
 
 def test_a_verdict_of_several_words_says_why_where_nothing_else_does():

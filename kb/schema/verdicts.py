@@ -25,7 +25,11 @@ FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
 _SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
     (Verdict.INVALID, "invalid retract", ""),
     (Verdict.CRASH, "crash", "failed"),
-    (Verdict.REFUTED, "refut reject falsif discard unsupported exhausted", "revert dead"),
+    (
+        Verdict.REFUTED,
+        r"refut reject falsif discard unsupported exhausted negative[\s-](?:result|finding)",
+        "revert dead",
+    ),
     (
         Verdict.INCONCLUSIVE,
         "inconclus potential parked neutral parity unconfirmed",
@@ -180,6 +184,9 @@ def outcome_verdict(raw: str) -> Verdict | None:
     if len(opening.split()) > _LONGEST_OUTCOME:
         return None
     verdict = canonical_verdict(opening)
+    # What is confirmed may be that it failed: "confirmed (negative result)", "confirmed; not adopted".
+    if opening.startswith("confirm") and canonical_verdict(text) is Verdict.REFUTED:
+        return Verdict.REFUTED
     if verdict is not Verdict.OTHER:
         return verdict
     worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)

@@ -76,6 +76,12 @@ def verdict_of(page: Page, section: str) -> VerdictRead:
         verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
         if source == "section":
             verdict, raw = _of_section(raw)
+        # A status of certainty alone: the title says of what.
+        if (
+            raw.strip(" *_`.").lower() == "confirmed"
+            and report_of(page.title)[0] is ReportKind.FAILED
+        ):
+            verdict = Verdict.REFUTED
         if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
             read = VerdictRead(verdict, raw, source)
         if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):
@@ -96,8 +102,11 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
     """Verdict of a section's first sentence, and what says it: the words of a verdict, else what it reports. What is kept is the change,
     unless the sentences after it say that this was of no use: then it is what was there before.
     """
-    sentences = [s.partition("; ")[0][:_LONGEST_SAYING] for s in sentences_of(section)[:_TOLD]] or [
-        ""
+    whole = sentences_of(section)[:_TOLD] or [""]
+    # What is confirmed stands behind it, and may be a failure.
+    sentences = [
+        (s if s.lower().startswith("confirmed") else s.partition("; ")[0])[:_LONGEST_SAYING]
+        for s in whole
     ]
     verdict = field_verdict(sentences[0])
     failed = report_in(" ".join(sentences))[0] is ReportKind.FAILED
