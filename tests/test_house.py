@@ -91,18 +91,18 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # trail +67, languages +9, refuted +7, page +6, schema +2, text -12: one reading of stretches by words, short verdicts and the way in which a measure moved,
 # in many languages; of 38 failures written in habits that the reader had not seen it finds 33 where 14 were, and reports outside a folder of runs.
 # verbs +2: a section that is nowhere near costs a line, not a page.
-# trail +3, schema +2: a status of certainty says that a failure is certain too.
+# trail +4, schema +2: a status of certainty says that a failure is certain too.
 BUDGETS = {
-    "verbs": 3633, "formats": 3706, "experiments": 3095, "trail": 3678, "site": 2535,
+    "verbs": 3633, "formats": 3706, "experiments": 3095, "trail": 3682, "site": 2535,
     "research": 2445, "profiles": 1800, "refuted": 1933, "slices": 1800, "lint": 1220,
     "indexes": 1215, "ingest": 1147, "page": 1217, "run": 1121, "claims": 1545, "harness": 808,
     "search": 920, "store": 898, "source": 481, "graph": 427, "replay": 420, "loop": 390,
-    "packs": 340, "text": 485, "server": 287, "build": 295, "model": 240, "schema": 222,
+    "packs": 340, "text": 485, "server": 287, "build": 295, "model": 240, "schema": 224,
     "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 32, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 26, 606
+TANGLED, PATTERNS = 10, 606
 LONGEST_MODULE = 400
 # Names that still stand for two classes: only fewer.
 TWICE = 0
