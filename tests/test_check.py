@@ -56,6 +56,16 @@ def kinds(answer: Answer) -> dict[str, str]:
     return {m.path: m.kind for m in answer.matches}
 
 
+def test_a_page_whose_name_a_proposal_says_whole_is_met_though_they_share_little_else(make_base):
+    body = "We lowered the quantum of a step and watched the allocator, the fragments, the page faults, the latency of the slowest requests and the memory of the host. " + " ".join(f"Counter{n} stayed." for n in range(60))
+    text = f"---\ntitle: Trial\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# Trial\n\n## Hypothesis\n\n{body}\n"
+    layout = make_base({**TRAIL, "wiki/experiments/engine/h-step-quantum/FINDINGS.md": text})
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert asked(gate, "Shrink the quantum of a step so that waiting times approach theory.").outcome == "distinguish"
+    assert asked(gate, "Shrink the quantum so that waiting times approach theory.").outcome == "clear"
+
+
 def test_a_lever_that_only_the_front_matter_names_is_met_by_a_short_proposal(make_base):
     page = "wiki/experiments/engine/2026-01-09-v009-eight-lanes.md"
     told = "Eight lanes a block hide more of the latency than four.\n\n## Verdict\n\nRefuted: 3 % slower.\n"

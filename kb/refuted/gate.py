@@ -19,7 +19,7 @@ from itertools import product
 from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import Aim, aim_of_proposal
+from kb.refuted.intent import Aim, aim_of_proposal, terms_in
 from kb.refuted.likeness import (
     by_value,
     differences,
@@ -30,6 +30,7 @@ from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
 from kb.refuted.values import same_value
 from kb.run.record import Lever
+from kb.schema import records_run
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment, targets
@@ -253,9 +254,18 @@ class Gate:
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
         same_target = question.target in ("", card.target)
-        speaks = same_target and score >= _ALIKE and not _apart(question.aim, card.aim)
+        near = score >= _ALIKE or _is_named(card, question.aim.terms)
+        speaks = same_target and near and not _apart(question.aim, card.aim)
         worth = min(1.0, score * (_HALF if card.is_told else 1.0))
         return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
+
+
+def _is_named(card: Card, terms: dict[str, float]) -> bool:
+    """Whether a question says every word, two at least, of the name that its author gave to the page of a run."""
+    *_, folder, stem = ("", *card.evidence.removesuffix(".md").split("/"))
+    name = folder if records_run(folder, stem, reports=True) else stem
+    words = {t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#"}
+    return not card.is_told and len(words) > 1 and words <= terms.keys()
 
 
 def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:
