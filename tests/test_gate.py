@@ -1,12 +1,14 @@
 """The gate against drafts that are wrong in every way we could think of, and honest ones with awkward quotes. Cases: tests/gate/."""
 
 import json
+import time
 import unicodedata
 from pathlib import Path
 
 import pytest
 
 from kb.claims import Captured, Quotable, ruling_on
+from kb.claims.captured import _without_furniture
 
 HOME = Path(__file__).parent / "gate"
 
@@ -70,6 +72,64 @@ def test_what_a_printed_page_puts_between_its_lines_is_no_part_of_them():
     ruling = ruling_on(claim, quote, origin="", passages=[passage])
     assert not ruling.reason
     assert text[ruling.span.start : ruling.span.end].startswith("The bus runs")
+
+
+def entering(text: str, claim: str, quote: str) -> bool:
+    return not ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))]).reason
+
+
+DECODER = "The decoder took 12 ms before and 8 ms after. The cache holds 40 entries and the queue 10"
+CODERS = "The encoder took 40 ms and the decoder 10 ms."
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote", "enters"),
+    [
+        ("The decoder is 1.5 times faster.", DECODER, True),
+        ("The decoder is 4 times faster.", DECODER, False),
+        ("The decoder is 4 times faster.", CODERS, False),
+        ("The decoder is 4 times faster than the encoder.", CODERS, True),
+        ("The cache is 4 times smaller.", "The cache went from 40 entries to 10", True),
+        ("The cache is 4 times smaller.", "The cache went from 40 entries to 10 threads", False),
+    ],
+)
+def test_what_lies_between_two_numbers_is_of_what_both_measure(claim, quote, enters):
+    assert entering(f"{quote}\n", claim, quote) is enters
+
+
+@pytest.mark.parametrize(
+    ("lines", "quote"),
+    [
+        ([f"{n} {0.9 - n * 0.007:.3f} 32" for n in range(1, 31)], "12 0.816 32"),
+        ([f"{n} conv{n} {0.9 - n * 0.007:.3f}" for n in range(1, 31)], "12 conv12 0.816"),
+        ([f"{n} Stage {n} of the line\n   holds a buffer of {n + 6} MB" for n in range(1, 15)], "3 Stage 3 of the line\n   holds a buffer of 9 MB"),
+        ([f"{n} the stage\n\n   holds a buffer of {n + 6} MB\n" for n in range(1, 15)], "holds a buffer of 9 MB"),
+    ],
+)
+def test_what_counts_its_rows_or_items_keeps_their_numbers_and_what_stands_below(lines, quote):
+    text = "\n".join(lines)
+    captured = Captured(text)
+    span = captured.find(quote)
+    assert captured.text == text
+    assert text[span.start : span.end] == quote
+
+
+def test_a_quote_with_the_number_of_its_first_line_stands_in_a_page_that_counts_its_lines():
+    text = "\n".join(f"{n:3}  and so the bus goes on in line" for n in range(1, 20))
+    captured = Captured(text)
+    assert captured.text != text
+    assert captured.find("12  and so the bus goes on")
+
+
+def test_a_long_page_that_counts_its_lines_is_read_in_time_that_follows_its_length():
+    def seconds(lines: int) -> float:
+        text = "\n".join(f"{n:6}  and so it goes on" for n in range(1, lines))
+        began = time.process_time()
+        assert _without_furniture(text) != text
+        return time.process_time() - began
+
+    # Four times the lines took sixteen times as long, and more.
+    assert min(seconds(32_000) for _ in range(3)) < 9 * min(seconds(8_000) for _ in range(3))
 
 
 TABLE = "Median times in ms.\n\n| pass | plain | fused |\n|---|---|---|\n| first | 12 | 9 |\n| last¹ | 31 | 24 |\n\n¹ With a warm cache only.\n"

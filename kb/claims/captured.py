@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise, takewhile
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", '\'\'\'\'""""\'"""')
@@ -46,19 +47,19 @@ class Captured:
 
     def find(self, quote: str) -> Span | None:
         """The first place where the whole quote stands by itself, or None."""
-        # A quote may hold the numbers of its lines as well.
-        if self.text != self._raw:
-            first, *lines = quote.translate(self._notes).split("\n")
-            quote = "\n".join([first, *(_COUNTED.sub("", line) for line in lines)])
-        wanted = _plain(quote)[0].strip()
-        at = self._plain.find(wanted) if wanted else -1
-        while at >= 0:
-            end = at + len(wanted)
-            span = Span(self._places[at], self._places[end - 1] + 1)
-            if not _cut_into(self._plain, at, end):
-                return span
-            at = self._plain.find(wanted, at + 1)
-        return None
+        if self.text == self._raw:
+            return _place(quote, self._plain, self._places)
+        # A quote may hold the numbers of its lines as well, or what stands between pages.
+        first, *lines = quote.translate(self._notes).split("\n")
+        bare = "\n".join([first, *(_COUNTED.sub("", line) for line in lines)])
+        if span := _place(bare, self._plain, self._places):
+            return span
+        span = _place(quote, *self._printed)
+        return span if span and self.text[span.start : span.end].strip() else None
+
+    @cached_property
+    def _printed(self) -> tuple[str, list[int]]:
+        return _plain(self._raw)
 
     def longest_head(self, quote: str) -> str:
         """The longest run of words that begins the quote and stands in the text: what a reader needs to mend a quote that does not."""
@@ -246,15 +247,41 @@ def _without_furniture(text: str) -> str:
     follow = [a for a, b in pairwise(counts) if int(b[1]) == int(a[1]) + 1]
     if len(follow) < _FEWEST_COUNTED or len(follow) < 0.9 * len(counts):
         return text
-    for count in counts:
-        blank = "\n" if text[count.end() : count.end() + 1] == "\n" else " "
-        text = f"{text[: count.start()]}{blank * len(count[0])}{text[count.end() :]}"
-    for count, following in pairwise(counts):
-        line_end = text.find("\n", count.end())
-        between = text[line_end + 1 : following.start()] if line_end >= 0 else ""
-        if between.strip():
-            text = f"{text[: line_end + 1]}{' ' * len(between)}{text[following.start() :]}"
-    return text
+    ends = [*(count.start() for count in counts[1:]), len(text)]
+    rows = [
+        text[count.end() : end].partition("\n") for count, end in zip(counts, ends, strict=True)
+    ]
+    apart = [below for _, _, below in rows[:-1] if below.strip()]
+    if len(apart) > len(rows) / 5 or not _runs_on([line.split() for line, _, _ in rows]):
+        return text
+    pieces = [text[: counts[0].start()]]
+    for count, (line, end, below) in zip(counts, rows, strict=True):
+        lines = below.split("\n")
+        set_off = count is not counts[-1] and not "".join([lines[0], *lines[-2:]]).strip()
+        pieces += [(" " if line else "\n") * len(count[0]), line, end]
+        pieces.append(" " * len(below) if set_off and below.strip() else below)
+    return "".join(pieces)
+
+
+def _runs_on(lines: list[list[str]]) -> bool:
+    """Whether lines are running text: many go on in small letters with what the line above began, and few of their words are figures."""
+    lines = [line for line in lines if line]
+    words = [word for line in lines for word in line]
+    figures = [word for word in words if not any(map(str.isalpha, word))]
+    small = [line for line in lines if line[0][0].islower()]
+    return len(small) > len(lines) / 4 and len(figures) < len(words) / 4
+
+
+def _place(quote: str, plain: str, places: list[int]) -> Span | None:
+    """The first place where the whole quote stands by itself in a plain form."""
+    wanted = _plain(quote)[0].strip()
+    at = plain.find(wanted) if wanted else -1
+    while at >= 0:
+        end = at + len(wanted)
+        if not _cut_into(plain, at, end):
+            return Span(places[at], places[end - 1] + 1)
+        at = plain.find(wanted, at + 1)
+    return None
 
 
 def _plain(text: str) -> tuple[str, list[int]]:

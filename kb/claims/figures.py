@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from kb.claims.bounds import BEFORE, LIMITS, bound_of
 from kb.claims.captured import GROUPED
-from kb.claims.case import REFERS, ClaimCase, swapped
+from kb.claims.case import REFERS, ClaimCase, clauses_of, parts_of, swapped, telling
 from kb.claims.cues import has
-from kb.text import STOP, Number, numbers_in, numbers_in_words, unit_of, words_of
+from kb.text import STOP, Number, numbers_in, numbers_in_words, stem, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
 
 # Behind these "3 to 5" is a range; behind most other words it is a move.
@@ -43,7 +44,7 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     if written.lower() in _IDLE or _belongs_to_a_name(case, number):
         return ""
     mine = tuple(_readings(number, case.claim))
-    loose = _bound_of(case.claim, number.start, number) != ""
+    loose = bound_of(case.claim, number.start, number) != ""
     same = [s for s in stated if any(_same_value(m, r, loose=loose) for m in mine for r in s)]
     if number.high is not None and not same:
         # Two numbers that the quote gives as a move, or apart, are the ends of a range as well.
@@ -69,7 +70,7 @@ def _missing(
         return ""  # Half as many on one side are twice as many on the other.
     if written.isalpha() and written.lower() in words_of(case.quote):
         return ""
-    if has(case.claim, "changed") and _computed(case, number, [s[0] for s in stated]):
+    if has(case.claim, "changed") and _computed(case, number):
         return ""
     near = next((s[0] for s in stated for r in s if _same_value(number, r, loose=True)), None)
     if near:
@@ -78,11 +79,11 @@ def _missing(
     return f"“{written}” does not stand in the quote: quote the words that give it"
 
 
-def _computed(case: ClaimCase, number: Number, stated: list[Number]) -> bool:
-    """Whether a number is what lies between two of the quote that have one unit: their difference, their ratio, or the change in percent."""
-    loose = _bound_of(case.claim, number.start, number) != ""
-    for a, b in combinations(stated, 2):
-        if _unit_name(a.unit) != _unit_name(b.unit) or not a.value or not b.value:
+def _computed(case: ClaimCase, number: Number) -> bool:
+    """Whether a number is what lies between two of the quote that are comparable: their difference, their ratio, or the change in percent."""
+    loose = bound_of(case.claim, number.start, number) != ""
+    for a, b in _comparable(case):
+        if not a.value or not b.value:
             continue
         apart = f"{abs(a.value - b.value):.6g}"
         units = {"pp" if a.unit == "%" else a.unit} if a.unit else {"", *_declared(a, case)}
@@ -99,6 +100,52 @@ def _computed(case: ClaimCase, number: Number, stated: list[Number]) -> bool:
             ):
                 return True
     return False
+
+
+def _comparable(case: ClaimCase) -> Iterator[tuple[Number, Number]]:
+    """Pairs of numbers of the quote that measure one thing which the claim names: in one row of a table, else in one part of a sentence."""
+    mine = telling(case.spelt_out(case.claim))
+    given = {n.value for n in numbers_of(case.quote)}
+    cells = [(c, n) for c in case.table if c.quoted for n in numbers_of(c.text)]
+    for (left, a), (right, b) in combinations(cells, 2):
+        heads = telling(f"{left.header} {right.header}")
+        units = [_names_of_unit(n, case) for n in (a, b)]
+        same = left.label == right.label and units[0] == units[1] != set()
+        if same and {a.value, b.value} <= given and mine & telling(left.label) and mine & heads:
+            yield a, b
+    for part in parts_of(case.quote) if not cells else ():
+        for a, b in combinations(numbers_of(part), 2):
+            if mine & _owners(case, part, part[: a.start]) and _of_one_kind(a, b, part, mine):
+                yield a, b
+
+
+def _names_of_unit(number: Number, case: ClaimCase) -> set[str]:
+    return {_unit_name(number.unit)} if number.unit else _declared(number, case)
+
+
+def _of_one_kind(a: Number, b: Number, text: str, wanted: set[str]) -> bool:
+    """Whether two numbers have one unit and no owner of its own stands before the second ("and the queue 10 ms"), or are counts of one
+    noun and the one becomes the other: "from 40 entries to 10".
+    """
+    between = text[a.end : b.start]
+    if not a.unit and not b.unit:
+        *noun, move = between.split() or [""]
+        behind = [word for word in words_of(text[b.end :])[:1] if word not in STOP]
+        same = not noun or not behind or words_of(noun[0]) == behind
+        return move in ("to", "→", "->") and len(noun) < 2 and same
+    *_, beside = clauses_of(between)
+    owner = telling(beside)
+    return _unit_name(a.unit) == _unit_name(b.unit) != "" and (not owner or bool(wanted & owner))
+
+
+def _owners(case: ClaimCase, part: str, head: str) -> set[str]:
+    """Words for what has the numbers of a part: those before them, the verb apart, else those of the text that it goes on from."""
+    wanted = telling(head)
+    words = [word for word in map(stem, words_of(head)) if word in wanted]
+    if words and not REFERS.match(part):
+        return set(words[:-1] or words)
+    begun = (case.before, case.lead, case.sentence.partition(case.quote)[0], case.heading)
+    return telling(" ".join([*begun, case.quote.partition(part)[0], " ".join(words[:-1])]))
 
 
 def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
@@ -299,30 +346,6 @@ def _unit_name(spelling: str) -> str:
     return unit.name if unit else ""
 
 
-_BEFORE = re.compile(
-    r"\b(?P<nearly>(?:a (?:little|bit)|just|slightly|somewhat) (?:under|over|above|below|more than|less than)|close to|in the region of)\s*$|"
-    r"\b(?P<not>no|not|n['’]t)\s(?:\w+\s){0,2}?(?:(?:more|\w+er) than|above|over|beyond|exceed\w*)\s*$"
-    r"|\b(?P<less>up to(?: an? (?:\w+ ){1,3}of)?|at most|at or below|(?:less|fewer|smaller|shorter|lower|narrower|cooler|older|earlier) than|under|below|before|prior to|maximum|within|as much as)\s*$"
-    r"|\b(?P<more>at least|at or above|(?:more|(?!rather|other)\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)\s*$"
-    r"|\b(?P<about>about|around|roughly|approximately|nearly|almost|circa|some)\s*$",
-    re.IGNORECASE,
-)
-_AFTER = re.compile(
-    r"\s*(?:(?P<less>at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))|(?P<about>or so|or thereabouts)|(?P<more>at least|(?:or|and) (?:more|higher|above|newer|later|up|warmer)))\b"
-)
-# What is the most or the least of something bounds it, wherever that word stands.
-_LIMITS = {
-    "<": re.compile(
-        r"\b(?:max(?:im\w+)?|limit\w*|highest|longest|largest|capped|peak\w*)\b",
-        re.IGNORECASE,
-    ),
-    ">": re.compile(
-        r"\b(?:min(?:im\w+)?|larger|longer|lowest|shortest|smallest|earliest|required?)\b",
-        re.IGNORECASE,
-    ),
-}
-_BETWEEN = 36
-_SIGNS = {"nearly": "≈", "not": "<", "less": "<", "more": ">", "about": "~"}
 _SHOWN = {
     "": "as exact",
     "<": "as an upper bound",
@@ -333,11 +356,11 @@ _SHOWN = {
 
 
 def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
-    mine = _bound_of(case.claim, claimed.start, claimed)
+    mine = bound_of(case.claim, claimed.start, claimed)
     # What bounds a number may stand before the quote.
     at = max(case.sentence.find(case.quote), 0)
     whole = case.sentence if case.quote in case.sentence else case.quote
-    theirs = _bound_of(whole, at + stated.start, stated)
+    theirs = bound_of(whole, at + stated.start, stated)
     shown = case.quote[stated.start : stated.end].strip()
     if stated.high is not None and claimed.high is None:
         both = {stated.value, stated.high} <= {n.value for n in numbers_of(case.claim)}
@@ -348,18 +371,9 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     # "A little under forty" is about forty, and less.
     if mine == theirs or (theirs, mine) == ("", "~") or mine and "≈" in (mine, theirs):
         return ""
-    limit = _LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
-    bounding = _BEFORE.search(case.claim[: claimed.start])
+    limit = LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
+    bounding = BEFORE.search(case.claim[: claimed.start])
     named = limit and limit.search(case.claim if theirs else f"{whole} {case.about}")
     if named or bounding and bounding[0].strip().lower() in case.quote.lower():
         return ""
     return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"
-
-
-def _bound_of(text: str, start: int, number: Number) -> str:
-    if number.bound:
-        return number.bound[0]
-    match = _BEFORE.search(text[max(0, start - _BETWEEN) : start]) or _AFTER.match(
-        text, start + number.end - number.start
-    )
-    return _SIGNS[match.lastgroup] if match else "~" if number.about else ""
