@@ -69,7 +69,7 @@ REPORTS: Mapping[str, str] = {
     ),
     # What is wanted, feared or supposed, and reports nothing.
     "supposed": (
-        "falls wenn wäre wären würde könnte dürfte vielleicht serait pourrait peut-être sería podría quizás seria poderia talvez sarebbe potrebbe forse zou бы может-быть かもしれない 可能会 也许 아마 soll sollte muss müssen damit nicht-mehr-als doit devra faut debe deben hay-que para-que deve devem если должен должна нужно "
+        "ziel: objectif: objectif-: objetivo: obiettivo: doel: цель: vor-dem-fix vor-der-änderung avant-le-correctif antes-del-cambio prima-della-modifica 修复前 修正前 falls wenn wäre wären würde könnte dürfte vielleicht serait pourrait peut-être sería podría quizás seria poderia talvez sarebbe potrebbe forse zou бы может-быть かもしれない 可能会 也许 아마 soll sollte muss müssen damit nicht-mehr-als doit devra faut debe deben hay-que para-que deve devem если должен должна нужно "
         "чтобы 如果 若 应当 应该 應該 需要 必须 必須 确保 確保 避免 目标 目標 场合 場合 なければ ならば であれば べき こと 確認する 確かめる 防ぐ ように "
         "たら 条件 경우 해야 하면 되면 목표 확인한다 확인하 않도록"
     ),

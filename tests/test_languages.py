@@ -5,11 +5,12 @@ import pytest
 from kb.page import read
 from kb.refuted.statement import Statement
 from kb.refuted.statements import statements_of
-from kb.schema import Verdict, field_verdict
+from kb.schema import Verdict, field_verdict, outcome_verdict
 from kb.store import value_of
 from kb.text.reports import ReportKind, report_of
 from kb.trail import experiments
 from kb.trail.page_facts import read_facts
+from kb.trail.reported import moves_in, report_in
 
 
 @pytest.mark.parametrize(
@@ -227,3 +228,58 @@ def test_a_dated_report_outside_the_folder_of_runs_is_a_run_by_what_it_measured_
     page = read("wiki/report/2026-06-19_12-42_prefetch.md", text.encode())
     assert page.type == "experiment"
     assert read_facts(page, text).verdict.canonical == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("running, faster so far", None),
+        ("planned: better tiling", None),
+        ("pending, improved kernels expected", None),
+        ("tbd, faster expected", None),
+        ("closed, slower", "refuted"),
+        ("completed: improved", "supported"),
+    ],
+)
+def test_only_what_ended_has_its_outcome_behind_it(text, verdict):
+    assert outcome_verdict(text) == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("drop-in replacement", None),
+        ("kill switch added", None),
+        ("land grab", None),
+        ("select the best", None),
+        ("appli", None),
+        ("shippe", None),
+        ("scrape", None),
+        ("drop it", "refuted"),
+        ("back out", "refuted"),
+        ("dropped, slower", "refuted"),
+        ("apply", "supported"),
+        ("shipped behind a flag", "supported"),
+    ],
+)
+def test_an_order_is_a_verdict_where_it_stands_alone_or_says_what_to_do(text, verdict):
+    assert outcome_verdict(text) == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "report"),
+    [
+        ("Goal: throughput up 3x.", [], None),
+        ("**Target:** throughput up 3x.", [], None),
+        ("Goal: better throughput.", [], None),
+        ("Ziel: Durchsatz steigt auf das 3-fache.", [], None),
+        ("Before the fix p99 climbed to 14 ms.", [], None),
+        ("Before the fix, it was slower.", [], None),
+        ("Before the fix p99 climbed to 14 ms, now p99 fell to 9 ms.", [True], ReportKind.STAYED),
+        ("Arena: p99 climbed to 14 ms.", [False], ReportKind.FAILED),
+        ("Goal: cut p99; reverted.", [], ReportKind.FAILED),
+        ("The goal was 3x, but it ran 4% slower.", [], ReportKind.FAILED),
+    ],
+)
+def test_a_goal_and_what_was_before_the_change_report_nothing(text, moves, report):
+    assert (moves_in(text), report_in(text)[0]) == (moves, report)

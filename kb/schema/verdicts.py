@@ -83,16 +83,18 @@ _VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
 _RUNNING = (
     "running in_progress open pending active draft proposed planned queued todo new started wip"
 )
-_ENDED = "complete completed filed none null done finished closed final executed measured tried tested analysed analyzed reviewed archived published ready implemented n/a na tbd"
+_ENDED = "complete completed filed done finished closed final executed measured tried tested analysed analyzed reviewed archived published ready implemented"
+_EMPTY = "none null n/a na tbd"
 RUNNING = frozenset((*_RUNNING.split(), *(w.replace("-", "_") for w in languages.RUNNING)))
 _LIFE = "|".join(
     [
-        *f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split(),
+        *f"{_RUNNING} {_ENDED} {_EMPTY}".replace("_", "[_ -]?").split(),
         *(word.replace("-", " ") for word in languages.RUNNING),
     ]
 )
 _IN_LIFE = regex(rf"(?:{_LIFE})(?:\b|$)")
 _SAYS_NOTHING = regex(rf"^\W*(?:(?:{_LIFE})\W*)?$")
+_HAS_ENDED = regex(rf"(?:{_ENDED.replace(' ', '|')})\W*$")
 
 
 # Few spellings stand on many pages.
@@ -128,9 +130,10 @@ UNDONE = (
 ).split()
 
 
-def _phrases(words: list[str]) -> str:
-    # As an order (`drop`, `back out`) too.
-    return re.sub(r"([a-z])\1?ed(?![a-z])", r"\1+(?:ed?)?", "|".join(words)).replace("_", " ")
+def _phrases(words: list[str], orders: str) -> str:
+    # An order names other things too ("drop-in", "kill switch"), unless it is all that is said, or says to do it.
+    ordered = rf"(?:{orders.replace(' ', '|')})(?=\W*$|\W+(?:it|them|this|that)\b)"
+    return f"{'|'.join(words)}|{ordered}".replace("_", " ")
 
 
 # Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
@@ -144,7 +147,7 @@ _OUTCOMES = (
     (
         regex(
             r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|lost|loss(?=\W*$)|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
-            rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE)})\b"
+            rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE, 'drop kill scrap bin remove withdraw switch_off turn_off take_out throw_out back_out roll_back')})\b"
         ),
         Verdict.REFUTED,
     ),
@@ -158,7 +161,7 @@ _OUTCOMES = (
     (
         regex(
             r"(?:success\w*|win|won(?!.t\b)|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
-            rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
+            rf"in use|live|stays?|adopt|{_phrases(ADOPTED, 'merge promote ship land roll_out apply select')})\b"
         ),
         Verdict.SUPPORTED,
     ),
@@ -176,8 +179,8 @@ def outcome_verdict(raw: str) -> Verdict | None:
     """
     text = raw.strip().lower()
     clauses = [c.strip(" *_`") for c in _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=2)]
-    # That it ended ("closed, slower") leaves the next clause to say how.
-    opening = next((c for c in clauses[:2] if not _SAYS_NOTHING.match(c)), clauses[0])
+    # That it ended ("closed, slower") leaves the next clause to say how; what runs, or is planned, has no outcome yet.
+    opening = (_HAS_ENDED.match(clauses[0]) and "".join(clauses[1:2])) or clauses[0]
     marked = next((v for marks, v in _MARKS if text and text[0] in marks), None)
     if not opening:
         return marked

@@ -53,14 +53,17 @@ _TAKEN_BACK = (
 # What went wrong; of something that was tried only where the text says so otherwise.
 _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
 # It is done, or in use.
-_DONE = (
-    r"✅|✔|\bDONE\b(?! (?:it|this|that))|\brolled out\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
-)
+_DONE = r"✅|✔|\bDONE\b(?! (?:it|this|that))|\brolled out\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 _IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
 _OF_USE = r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b"
 _UNTRIED = (
     r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
     r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b"
+)
+# A goal, and what was before the change, unless the sentence goes on to what came of it.
+_BEFORE_IT = (
+    r"^\W*(?:(?:(?:the|our) )?(?:goal|aim|objective)s?\b[\s*_]*(?:[:–—]|(?:is|was)\b)|targets?[\s*_]*[:–—](?!.*,)|(?:before|until|prior to|previously)\b)"
+    r"(?!.*(?:;|\b(?:after|now|but|yet|then|since|instead|got|reached|missed)\b))"
 )
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = (
@@ -120,6 +123,7 @@ _READINGS = tuple(
         (None, False, False, _SUPPOSES),
         (ReportKind.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
         (ReportKind.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
+        (None, False, False, _BEFORE_IT),
         (ReportKind.FAILED, False, False, rf"{_OF_NO_USE}|{_ACTION}.*?{_USELESS}"),
         (ReportKind.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
         (ReportKind.STAYED, False, False, _OF_USE),
@@ -137,7 +141,7 @@ _READINGS = tuple(
         (ReportKind.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
     )
 )
-_ENGLISH = 8
+_ENGLISH = 9
 # Every reading of another language holds one of these: looked for alone, they are many times faster.
 _FOREIGN = frozenset(
     _words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")
@@ -180,8 +184,8 @@ def names_failures(title: str) -> bool:
 
 
 def is_supposed(sentence: str) -> bool:
-    """Whether a sentence holds under a condition, or might, and reports nothing."""
-    return any(r.words.search(sentence) for r in _readings_of(sentence) if r.report is None)
+    """Whether a sentence holds under a condition, might, is a goal or tells of before the change, and reports nothing."""
+    return any(r.words.search(sentence) for r in _READINGS if r.report is None)
 
 
 def is_referring(sentence: str) -> bool:

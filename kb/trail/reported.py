@@ -22,9 +22,9 @@ _MOVES = {
     )
     for name in languages.MOVES
 }
-# From one figure to another.
+# From one figure to another; that of a name ("p99 climbed to 14 ms") is none.
 _FROM_TO = regex(
-    r"(\d+(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d+(?:\.\d+)?)"
+    r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d+(?:\.\d+)?)"
 )
 # Words for measures that speak of other things as often.
 _VAGUE = frozenset(
@@ -67,7 +67,7 @@ def moves_in(sentence: str) -> list[bool]:
     """Whether what a sentence measures got better or worse, in the order in which it tells it."""
     if is_supposed(sentence) or sentence.endswith("?"):
         return []
-    clauses = _CLAUSE.split(sentence.lower())
+    clauses = (c for c in _CLAUSE.split(sentence.lower()) if not is_supposed(c))
     return [move for clause in clauses if (move := _move(clause)) is not None]
 
 
