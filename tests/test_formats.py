@@ -1007,3 +1007,28 @@ def test_numbered_and_dated_rows_with_a_score_are_runs_and_a_rate_keeps_its_own_
     assert told(log("README.md", board))["runs"] == 2
     text = "".join(f"2025-07-0{i} {x}\n" for i, x in enumerate(("bloom filters: 930 kops/s -> keep", "ribbon filters: 941 kops/s -> drop", "huge pages: 955 kops/s -> keep"), 1))
     assert told(log("log.txt", text))["best"]["value"] == 955
+
+
+def test_a_row_that_was_cut_off_keeps_its_columns_unless_words_stand_among_its_figures(log):
+    text = "run,status,loss,lr,seed,time_s\n1,keep,0.9,0.1,1,12\n2,discard,0.8,0.3,1,13\n3,keep,0.5,0.1,2,14\n4,keep,0.4,0.2\n5,keep,n/a,0.2\n"
+    short = runs_of(log("cut.csv", text))[3:]
+    assert [[(m.name, m.value) for m in r.metrics] for r in short] == [[("loss", 0.4), ("time_s", None)], [("loss", None), ("time_s", None)]]
+    assert [r.levers for r in short] == [(Lever("lr", "0.2"),)] * 2
+    missing = "run,lr,loss,status,note\n1,0.1,0.9,keep,a\n2,0.2,0.8,discard,b\n3,0.4,keep,tuned\n"
+    assert (runs_of(log("gap.csv", missing))[2].value, told(log("gap.csv", missing))["kept"]) == (0.4, 2)
+
+
+def test_tables_between_rules_keep_the_names_of_their_columns(log):
+    table = "===  ========  =====  ========\nrun  change    loss   status\n===  ========  =====  ========\n{}===  ========  =====  ========\n"
+    first, second = (table.format("".join(f"{i:<5}{c:<10}{v:<7}{s}\n" for i, c, v, s in rows)) for rows in (
+        [(1, "baseline", 0.91, "kept"), (2, "wider", 0.95, "reverted")], [(3, "swiglu", 0.88, "kept"), (4, "deeper", 0.93, "reverted")]))
+    runs = runs_of(log("notes.rst", f"Tuning notes\n============\n\nRows below.\n\n{first}\nLater we went on.\n\n{second}\nNext\n----\n\n* dropout\n"))
+    assert [(m.name, m.value) for r in runs for m in r.metrics] == [("loss", 0.91), ("loss", 0.95), ("loss", 0.88), ("loss", 0.93)]
+
+
+def test_signs_before_lines_are_verdicts_only_where_both_stand_again_and_lines_tell_none(log):
+    signed = "+ pooled buffers: 12.1 ms\n- custom allocator: 14 ms\n+ fused epilogue: 11.8 ms\n- tile 64: 13 ms\n"
+    assert counts(told(log("signed.txt", signed)))[:3] == (4, 2, 2)
+    bullets = "- tile 32: 4.1 ms\n- tile 64: 3.9 ms\n+ note: machine rebooted\n- tile 128: 3.2 ms{}\n"
+    for text in (bullets.format(", kept"), bullets.format(""), bullets.format(", kept") + "+ note: again\n"):
+        assert not told(log("bullets.md", text)).get("discarded"), text

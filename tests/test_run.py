@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb import KbError
-from kb.run.direction import direction_from, direction_of
+from kb.run.direction import direction_from, direction_of, is_resource
 from kb.run.quantity import is_sentinel, to_float, to_quantity
 from kb.run.record import (
     Artifact,
@@ -34,6 +34,11 @@ cycle commit emitted_ops qubits"""
 @pytest.mark.parametrize(("names", "wanted"), [(LOWER, "lower"), (HIGHER, "higher"), (UNKNOWN, None)])
 def test_a_direction_is_read_from_the_name_or_left_open(names, wanted):
     assert [n for n in names.split() if direction_of(n) != wanted] == []
+
+
+def test_a_peak_is_a_resource_where_it_is_one_of_memory():
+    names = "peak peak_gb peakVRAM peak_mem_mb gpu_peak_gib peak_rss peak_tflops peak_throughput peak_bandwidth_gbps peak_acc"
+    assert [n for n in names.split() if is_resource(n)] == ["peak", "peak_gb", "peakVRAM", "peak_mem_mb", "gpu_peak_gib", "peak_rss"]
 
 
 def test_a_unit_in_brackets_does_not_hide_the_quantity():

@@ -105,6 +105,8 @@ DECIDED = frozenset({Outcome.KEPT, Outcome.DISCARDED})
 # States of a process that came to its end.
 _ENDED = word_set("ok finished completed complete succeeded")
 _SWITCHES = word_set("true false on off")
+# What stands where there is no value.
+ABSENT = word_set("n/a na none null inf")
 
 
 @lru_cache(4096)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kb.formats.columns import (
+    ABSENT,
     CHECKS,
     DECIDED,
     HEADER_WORDS,
@@ -300,7 +301,7 @@ def _name_of(chosen: LogColumn | None, columns: Mapping[str, LogColumn]) -> str:
     """Name of the metric where one field names it on every row and `chosen` holds its value."""
     valued = chosen is not None and chosen.key in ("metric_value", "value", "primary_value")
     for column in columns.values() if valued else ():
-        words = {c for c in column.filled if c.lower() not in ("n/a", "na", "none")}
+        words = {c for c in column.filled if c.lower() not in ABSENT}
         if column.key in NAMING and len(words) == 1 and not any(map(quantity_of, words)):
             return words.pop()
     return ""

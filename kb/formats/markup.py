@@ -7,10 +7,12 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from kb import KbError
+from kb.formats.clauses import DECIDED, closing
 from kb.formats.objects import JsonRow, is_chat, is_message, rows_of, text_of
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
+from kb.run.status import outcome_of
 
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
@@ -57,7 +59,8 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
         return _of_git_log(lines)
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    lines = _of_underlined([_PROPERTY.sub(r"- \1: \2", x) for x in _of_parted_tables(lines)])
+    tables = _of_ruled_tables(_of_parted_tables(lines))
+    lines = _of_underlined([_PROPERTY.sub(r"- \1: \2", x) for x in tables])
     # What already has headings has no others.
     titled = any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines)
     blocks = lines if titled else _of_blocks(lines)
@@ -122,8 +125,10 @@ def _of_bullets(lines: list[str]) -> list[str]:
     answered = sum(map(bool, begun))
     if answered < 3 or 2 * answered < sum(bool(x.strip()) for x in lines):
         return lines
-    # `+ pooled buffers`, `- custom allocator`: signs of verdicts, where both stand.
-    if {"+ ", "- "} <= {x[:2] for x in lines}:
+    # `+ pooled buffers`, `- custom allocator`: signs of verdicts, where both stand again and no line tells its own.
+    signs = Counter(x[:2] for x in lines)
+    own = (outcome_of(closing([x[2:]])) in DECIDED for x in lines if x[:2] in ("+ ", "- "))
+    if min(signs["+ "], signs["- "]) > 1 and not any(own):
         begun = [
             b and f"- {_MARK_OF.get(x[0], '')}{b[1:]}" for b, x in zip(begun, lines, strict=True)
         ]
@@ -151,6 +156,29 @@ def _of_parted_tables(lines: list[str]) -> list[str]:
         elif after and after[0].startswith("|") and after[0].count("|") == before.count("|"):
             ruled = "-" in "".join(after[1:]) and not after[1].strip("|:- ")
             rows[n] = line if ruled else "| |"
+    return rows
+
+
+def _of_ruled_tables(lines: list[str]) -> list[str]:
+    """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
+    ruled = [len(x.split()) > 1 and not x.strip("= ") for x in lines]
+    if sum(ruled) < 2:
+        return lines
+    rows: list[str] = []
+    starts: list[int] = []
+    headed = False
+    for n, line in enumerate(lines):
+        if ruled[n]:
+            ends = headed or starts and not "".join(lines[n + 1 : n + 2]).strip()
+            headed = bool(starts) and not ends
+            rows.append("|---" * len(starts) + "|" if headed else "")
+            spans = ["", *line[:-1]]
+            starts = [] if ends else [a for a, x in enumerate(line) if x == "=" != spans[a]]
+        elif starts:
+            cells = [line[a:b].strip().replace("|", "\\|") for a, b in pairwise([*starts, None])]
+            rows.append(f"| {' | '.join(cells)} |")
+        else:
+            rows.append(line)
     return rows
 
 

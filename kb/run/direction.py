@@ -26,8 +26,13 @@ _LOWER = word_set("""latency lat time ttft tpot itl rtt runtime elapsed duration
     failure failures failed failing fails warnings crashes violations mismatches mismatch misses miss stalls spills conflicts retries timeouts
     allocations allocs cycles instructions cost costs price usd energy joules watts power drawdown dd diff lcp fcp tbt tti cls""")
 # Units and resources: they decide only where no quantity word does ("total_ms", "memory_gb"), so "throughput_gb" stays higher.
-_LOWER_UNITS = word_set("""ms us ns sec secs seconds s msec usec nsec millis minutes gb mb kb gib mib kib bytes memory mem vram ram rss hbm heap footprint disk
-    size""")
+_MEMORY = word_set("memory mem vram ram rss hbm heap footprint disk")
+_MEMORY_UNITS = word_set("gb mb kb gib mib kib bytes")
+_LOWER_UNITS = (
+    word_set("ms us ns sec secs seconds s msec usec nsec millis minutes size")
+    | _MEMORY_UNITS
+    | _MEMORY
+)
 _TIMES = word_set(
     "s sec secs second seconds ms us ns min minute minutes h hr hour hours time latency duration"
 )
@@ -121,12 +126,10 @@ def _rate_direction(name: str) -> Direction | None:
 
 def is_resource(name: str) -> bool:
     """Whether a metric measures what a run consumes beside its aim (memory, disk), so that it is never the aim by default."""
-    words = set(words_of(name))
-    if "resource" in _foreign(name):
-        return True
-    return bool(
-        words & {"memory", "mem", "vram", "ram", "rss", "hbm", "heap", "footprint", "disk", "peak"}
-    )
+    words = words_of(name)
+    # `peak_gb`; the peak of anything else may be the aim: `peak_tflops`.
+    peak = words == ("peak",) or "peak" in words and words[-1] in _MEMORY_UNITS
+    return "resource" in _foreign(name) or peak or bool(_MEMORY.intersection(words))
 
 
 def direction_from(word: object) -> Direction | None:

@@ -12,7 +12,7 @@ from itertools import groupby, takewhile
 from operator import attrgetter
 from pathlib import Path
 
-from kb.formats.columns import STATUS, ColumnRole, LogColumn, is_setting, key_of
+from kb.formats.columns import ABSENT, STATUS, ColumnRole, LogColumn, is_setting, key_of
 from kb.formats.layout import RecordLayout, layout_of, looks_like_header
 from kb.formats.measuring import moment, quantity_of
 from kb.formats.objects import opens_json
@@ -28,7 +28,8 @@ from kb.formats.reading import (
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, directive, runs_of
 from kb.run.direction import direction_from
-from kb.run.status import is_status
+from kb.run.record import Outcome
+from kb.run.status import is_status, outcome_of
 
 # No table is wider; what is, is one long line, and its end is one cell.
 _WIDEST = 1000
@@ -275,13 +276,18 @@ def _as_row(
         return [*cells[: width - 1], last], "more cells than columns; joined to the last one"
     gap = [""] * (width - len(cells))
 
-    def fit(at: int) -> int:
+    def fit(at: int) -> tuple[int, int]:
         row = dict(zip(names, [*cells[:at], *gap, *cells[at:]], strict=True))
-        figures = sum(bool(quantity_of(row[n])) for n in layout.names(ColumnRole.METRIC))
-        return figures and figures + any(is_status(row[n]) for n in layout.statuses[:1])
+        figures = [row[n] for n in layout.names(ColumnRole.METRIC) if row[n].lower() not in ABSENT]
+        known = sum(bool(quantity_of(c)) for c in figures)
+        status = any(outcome_of(row[n]) is not Outcome.OTHER for n in layout.statuses[:1])
+        words = sum(c[:1].isalpha() and not (quantity_of(c) or is_status(c)) for c in figures)
+        return status - words, status + known
 
-    # Cells are missing at the end, unless more figures stand in their columns around a gap.
-    at = max(range(len(cells), 0, -1), key=fit)
+    # Cells are missing at the end, unless words stand among figures there, or no status, and fewer around a gap.
+    end = fit(len(cells))
+    around = [n for n in range(len(cells) - 1, 0, -1) if fit(n)[0] > end[0] and fit(n)[1] >= end[1]]
+    at = max(around, key=fit, default=len(cells))
     place = "at the end" if at == len(cells) else "in the middle"
     return [*cells[:at], *gap, *cells[at:]], f"columns missing {place} of the line; read as empty"
 
