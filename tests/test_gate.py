@@ -1,14 +1,12 @@
 """The gate against drafts that are wrong in every way we could think of, and honest ones with awkward quotes. Cases: tests/gate/."""
 
 import json
-import time
 import unicodedata
 from pathlib import Path
 
 import pytest
 
 from kb.claims import Captured, Quotable, ruling_on
-from kb.claims.captured import _without_furniture
 
 HOME = Path(__file__).parent / "gate"
 
@@ -119,17 +117,6 @@ def test_a_quote_with_the_number_of_its_first_line_stands_in_a_page_that_counts_
     captured = Captured(text)
     assert captured.text != text
     assert captured.find("12  and so the bus goes on")
-
-
-def test_a_long_page_that_counts_its_lines_is_read_in_time_that_follows_its_length():
-    def seconds(lines: int) -> float:
-        text = "\n".join(f"{n:6}  and so it goes on" for n in range(1, lines))
-        began = time.process_time()
-        assert _without_furniture(text) != text
-        return time.process_time() - began
-
-    # Four times the lines took sixteen times as long, and more.
-    assert min(seconds(32_000) for _ in range(3)) < 9 * min(seconds(8_000) for _ in range(3))
 
 
 TABLE = "Median times in ms.\n\n| pass | plain | fused |\n|---|---|---|\n| first | 12 | 9 |\n| last¹ | 31 | 24 |\n\n¹ With a warm cache only.\n"
