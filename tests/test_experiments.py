@@ -455,6 +455,8 @@ def test_a_predicted_signal_that_names_a_metric_and_a_way_is_what_an_audit_looks
     assert moves_in("Time falls by half, and cache misses drop; tokens are the same.", metrics) == (("time_ms", "down", 0.0), ("cache-misses", "down", 0.0))
     assert moves_in("tok/s ↑", metrics) == (("tok/s", "up", 0.0),)
     assert not moves_in("sometimes it falls; the time is right", metrics)
+    sizes = ("peak_gb", "peak_MB", "peakGiB", "peak_b", "peak (MiB)", "peakMiB")
+    assert [name for name, _, _ in moves_in("peak falls", sizes)] == [s.lower() for s in sizes]
 
 
 @pytest.mark.parametrize(("line", "said"), [
@@ -487,6 +489,19 @@ def test_a_build_file_is_protected_unless_the_proposal_names_it(loop):
     allowed = loop.open("c=1", "--variant", "other", "--differs", "c is set nowhere else")
     loop.run("run", allowed, "--commit", change)
     assert loop.closed(allowed)["rule"] == "falsified"
+
+
+@pytest.mark.parametrize(("edit", "rule"), [("VERSION = 1.3", "falsified"), ("microbench.o: fast", "falsified"), ("\tcc -obench.o x.c", "protected-file"), ("\tcp x ./bench.sh", "protected-file")])
+def test_lines_of_a_build_file_that_name_the_benchmark_name_it_whole(loop, edit, rule):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("[bench.sh]", "[bench.sh, data/1.txt]"))
+    (loop.repository / "data").mkdir()
+    (loop.repository / "data/1.txt").write_text("1\n")
+    loop.commit(lambda _: "VERSION = 1.2\nmicrobench.o: slow\n", file="Makefile")
+    loop.git("branch", "-f", "main", "HEAD")
+    path = loop.open("a=1", "--differs", "the Makefile is what this one changes")
+    loop.run("run", path, "--commit", loop.commit(lambda text: f"{text}{edit}\n", file="Makefile"), ok=(0, 1))
+    assert loop.closed(path)["rule"] == rule
 
 
 def test_repeats_of_another_machine_are_not_added(loop, monkeypatch):
@@ -803,8 +818,15 @@ def test_a_file_that_the_change_names_and_git_does_not_know_is_asked_for_before_
     (loop.repository / "value.txt").write_text('#include "fast.h"\n')
     refused = loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr
     assert "names fast.h, which git does not know" in refused and not pages(loop)
-    (loop.repository / "value.txt").write_text("50\n")
-    assert "3 untracked files" in loop.run("try", proposed(tmp_path, "a=1"), *SEEN).stderr and len(pages(loop)) == 1
+    (loop.repository / "fast.py").write_text("90\n")
+    for line in ("from fast import walk", 'sh "$HERE"/bench2.sh', "cc $SRC/fast.h", "see ./notes.txt."):
+        (loop.repository / "value.txt").write_text(f"{line}\n")
+        assert "which git does not know" in loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr, line
+    for name in ("a.c", "other/value.txt", "js.txt", "bench", "a", "main.py"):
+        (loop.repository / name).parent.mkdir(exist_ok=True)
+        (loop.repository / name).write_text("mine\n")
+    (loop.repository / "value.txt").write_text("50\n# data.c, import json, a bench of lib/main.py\n")
+    assert "10 untracked files" in loop.run("try", proposed(tmp_path, "a=1"), *SEEN).stderr and len(pages(loop)) == 1
 
 
 def test_trying_without_an_edit_files_no_page_and_a_changed_proposal_of_an_open_page_is_told(loop, tmp_path):

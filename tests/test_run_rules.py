@@ -339,9 +339,17 @@ def test_bands_need_three_repeats_or_a_stated_spread():
     ("throughput below 41.4", ["throughput_tps < 41.4"]),
     ("stall stays above 0.09 s", ["stall_ms > 90"]),
     ("stall_ms at least 250 us or stall > 3 ms", ["stall_ms >= 0.25", "stall_ms > 3"]),
+    ("peak_gb > 500 MB", ["peak_gb > 0.5"]),
+    ("peak > 500 MB or rss_mem > 1073741824 B", ["peak_gb > 0.5", "rss_mem_gib > 1"]),
 ])
 def test_a_criterion_is_read_from_words(text, expected):
-    assert [to_text(c) for c in criteria_of(text, metrics=("throughput_tps", "stall_ms"))] == expected
+    assert [to_text(c) for c in criteria_of(text, metrics=("throughput_tps", "stall_ms", "peak_gb", "rss_mem_gib"))] == expected
+
+
+def test_a_threshold_in_the_unit_of_something_else_is_none_of_the_metric():
+    read = {text: to_text(criteria_of(text, metrics=("latency_ms", "latency_gb", "decode_tps"))[0]) for text in (
+        "latency > 2 %", "latency > 2x", "latency > 500 W", "latency > 500 MB", "latency_ms > 500 MB", "decode < 5 tok/s", "decode < 5 img/s")}
+    assert [*read.values()] == ["latency > 2", "latency > 2", "latency > 500", "latency_gb > 0.5", "latency_ms > 500", "decode_tps < 5", "decode < 5"]
 
 
 @pytest.mark.parametrize("text", ["", "it gets worse", "HLO no-op or a compile failure", "it is < 5", "tps under 99 % of the parent", "p50 > 3 and p99 > 4", "latency drops by 3 ms", "time must be above 85 ms", "p50 should stay below 3"])

@@ -1,5 +1,6 @@
 """What a change may not touch: what measures and checks it, build files that it does not name, and of these the lines that build the benchmark."""
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import replace
@@ -34,7 +35,7 @@ def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> P
     checks = plan.checks or next(scripts[_CHECKS], "")
     if not benchmark:
         raise KbError(
-            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {_BENCHMARKS[1]}; "
+            f"no benchmark: say `benchmark:` in {target.path or 'the page of the target'} or --bench COMMAND, or commit {_BENCHMARKS[1]}; "
             "it prints METRIC name=value lines"
         )
     measuring = (*_script(benchmark, first), *_script(checks, first))
@@ -62,13 +63,12 @@ def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> P
 
 def _steps(folder: Path, files: Iterable[str], protected: Iterable[str]) -> dict[str, list[str]]:
     """Of build files that a change may edit, the lines that name a protected file or what is made of it: those it may not."""
-    stems = [f"{PurePosixPath(name).stem}." for name in protected]
+    stems = [s for name in protected if not (s := PurePosixPath(name).stem).isdigit()]
+    # Whole names: `microbench.o` is made of something else, `-obench.o` is the benchmark.
+    naming = re.compile(rf"(?<![\w.-])(?:-o)?(?:{'|'.join(map(re.escape, stems)) or '(?!)'})\.")
     texts = {f: (folder / f).read_text(errors="replace") for f in files if (folder / f).is_file()}
-    naming = {
-        f: [line for line in text.splitlines() if any(stem in line for stem in stems)]
-        for f, text in texts.items()
-    }
-    return {f: lines for f, lines in naming.items() if lines}
+    steps = {f: [t for t in text.splitlines() if naming.search(t)] for f, text in texts.items()}
+    return {f: lines for f, lines in steps.items() if lines}
 
 
 def _script(command: str, folder: Path) -> tuple[str, ...]:

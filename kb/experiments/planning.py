@@ -1,6 +1,7 @@
 """What one attempt is going to measure: commits, commands, and which code that is. Refuses uncommitted work by accident, and code measured before."""
 
 import contextlib
+import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 
@@ -202,16 +203,27 @@ def _refuse_forgotten(
 ) -> None:
     """Raises KbError where lines that the change adds name a file that git does not know: measured without it, it would crash for good."""
     patch = worktree.patch_of(repository, parent, change=change, without=without)
-    added = [t for t in patch.decode("utf-8", "replace").splitlines() if t.startswith("+")]
+    words = _named_in(patch.decode("utf-8", "replace"))
     for file in map(PurePosixPath, worktree.dirt_of(repository, without=without)[1]):
-        forms = (file.name, *(f"{word} {file.stem}" for word in ("import", "from", "mod")))
-        if any(form in line for form in forms for line in added):
+        # Named by its path, or from a folder above it: `other/main.py` is no main.py.
+        names = ("/".join(file.parts[n:]).lstrip(".") for n in range(len(file.parts)))
+        if file.suffix and not words.isdisjoint(names):
             raise KbError(
                 f"{repository}: the change names {file}, which git does not know, so it would be missing from what is measured; "
                 "`git add` it, or --snapshot takes in all that is there"
             )
 
 
+def _named_in(patch: str) -> set[str]:
+    """What may be a file in the lines that a patch adds: their words, and the modules that they import."""
+    added = [t[1:] for t in patch.splitlines() if t.startswith("+") and not t.startswith("+++ ")]
+    words = {w.strip("./") for w in re.findall(r"\$\w+|[\w./-]+", "\n".join(added))}
+    heads = [line.split()[:2] for line in added if line.lstrip().startswith(_IMPORTS)]
+    modules = {head[-1].strip(".;,").replace(".", "/") for head in heads}
+    return words | {f"{module}{suffix}" for module in modules for suffix in (".py", ".rs")}
+
+
+_IMPORTS = ("import ", "from ", "mod ")
 _SAME_METHOD = ("benchmark", "build", "checks", "metric")
 
 

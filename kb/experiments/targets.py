@@ -224,7 +224,7 @@ def repository_of(layout: store.Layout, target: Target, *, folder: str = "") -> 
         )
     if not place.is_dir():
         raise KbError(
-            f"the repository '{where}' of wiki/targets/{target.name}.md is no folder here; mend `repository:`, seen from {layout.root}, or say "
+            f"the repository '{where}' of {layout.page(f'targets/{target.name}.md')} is no folder here; mend `repository:`, seen from {layout.root}, or say "
             "`--repo FOLDER`; a result measured elsewhere is filed with --record FILE"
         )
     return place.resolve()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kb import KbError
-from kb.run.direction import spoken, words_of
+from kb.run.direction import spoken, unit_in, words_of
 from kb.run.quantity import to_float
 from kb.run.record import Falsification
 from kb.text.units import unit_of
@@ -111,10 +111,9 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
         and name.lower() not in _GAINS | _LOSSES
     ):
         return _turned(match, how, value)
-    known = [m for m in metrics if words_of(name) in spoken(m)]
-    if known:
-        exact = next((m for m in known if words_of(m) == words_of(name)), known[0])
-        return Falsification(exact, how, value * _factor(match["unit"], exact))
+    meant = _meant(name, match["unit"], metrics)
+    if meant:
+        return Falsification(meant, how, value * (_factor(match["unit"], meant) or 1.0))
     factor = match["unit"].lower() in ("x", "×")
     if name.lower() in _GAINS:
         return Falsification(GAIN, how, round((value - 1) * 100, 9) if factor else value)
@@ -138,10 +137,22 @@ def _turned(match: re.Match[str], how: str, value: float) -> Falsification | Non
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
+def _meant(name: str, unit: str, metrics: Sequence[str]) -> str:
+    """The metric that a criterion names: by its whole name whatever the unit, without its unit where the threshold's is of that kind."""
+    known = [m for m in metrics if words_of(name) in spoken(m)]
+    whole = (m for m in known if words_of(m) == words_of(name))
+    return next(whole, "") or next((m for m in known if _factor(unit, m)), "")
+
+
 def _factor(unit: str, metric: str) -> float:
-    """By how much a threshold stated in a unit is multiplied to be in that of the metric's name: 0.09 s of `time_ms` are 90."""
-    one, other = unit_of(unit), unit_of(words_of(metric)[-1])
-    return one.factor / other.factor if one and other and one.dimension == other.dimension else 1.0
+    """By how much a threshold stated in a unit is multiplied to be in that of the metric's name: 0.09 s of `time_ms` are 90.
+
+    0 where they measure different things, as 2 % and 500 MB do; 5 tok of `decode_tps` are left as they are.
+    """
+    one, other = unit_of(unit), unit_in(metric)
+    if one and other and one.dimension != other.dimension:
+        return float(one.dimension.partition("/")[0] == other.dimension.partition("/")[0])
+    return one.factor / other.factor if one and other else 1.0
 
 
 _HOLDS = {

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from kb import languages
-from kb.text.units import unit_of
+from kb.text.units import Unit, unit_of
 
 Direction = Literal["lower", "higher"]
 
@@ -53,19 +53,30 @@ _TURNS = word_set(
 @lru_cache(4096)
 def words_of(name: str) -> tuple[str, ...]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
-    return tuple(w for w in re.split(r"[^a-z0-9]+", _spelt(name)) if w)
+    return tuple(word.lower() for word in _words(name))
 
 
 def spoken(metric: str) -> tuple[tuple[str, ...], ...]:
     """How a text names a metric: by all words of its name, or by those before its unit, as `peak_gb` is the peak."""
     words = words_of(metric)
-    return (words, words[:-1]) if len(words) > 1 and unit_of(words[-1]) else (words,)
+    return (words, words[:-1]) if len(words) > 1 and unit_in(metric) else (words,)
+
+
+@lru_cache(4096)
+def unit_in(metric: str) -> Unit | None:
+    """The unit that is the last word of a metric's name, bytes in small letters too: `peak_gb`. Of other units `mw` may be two."""
+    word = "".join(_words(metric)[-1:])
+    size = unit_of(word.upper().replace("IB", "iB"))
+    return unit_of(word) or (size if size and size.dimension == "size" else None)
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[A-Za-z0-9]+", _spelt(name))
 
 
 def _spelt(name: str) -> str:
-    """A name in small letters and plain signs, with words of camelCase apart."""
-    plain = name.translate(_PLAIN)
-    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", plain).lower()
+    """A name in plain signs, with words of camelCase apart; `MiB` is one."""
+    return re.sub(r"([a-z0-9])(?<![KMGTP]i)([A-Z])", r"\1_\2", name.translate(_PLAIN))
 
 
 _PLAIN = str.maketrans("µμ²", "uu2")
@@ -115,7 +126,7 @@ _FOREIGN_STEMS = {stem: kind for stem, kind in _FOREIGN.items() if stem not in _
 
 def _rate_direction(name: str) -> Direction | None:
     """Of `x/s` and `x_per_s`: work per time or per cost is better higher, time or cost per work better lower."""
-    match = re.match(r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", _spelt(name))
+    match = re.match(r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", _spelt(name).lower())
     if not match:
         return None
     above, below = words_of(match[1]), match[2]
@@ -135,8 +146,8 @@ def is_resource(name: str) -> bool:
 def direction_from(word: object) -> Direction | None:
     """Direction of a log's own spelling: lower, lower_is_better, minimize, min, asc ... or the opposites."""
     text = str(word).strip().lower().replace("-", "_") if isinstance(word, str) else ""
-    if re.match(r"(lower|min|down|decreas|smaller|less)", text):
+    if text.startswith(("lower", "min", "down", "decreas", "smaller", "less")):
         return "lower"
-    if re.match(r"(higher|max|up|increas|bigger|larger|more)", text):
+    if text.startswith(("higher", "max", "up", "increas", "bigger", "larger", "more")):
         return "higher"
     return None

@@ -124,7 +124,9 @@ def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> Non
 
     target_page(layout, target, trail_as_filed(layout, target.name))
     if not target.path:
-        caller.talk(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
+        caller.talk(
+            f"there is no page {layout.page(f'targets/{target.name}.md')} whose frontier could follow"
+        )
     elif len(sealed_pages(layout, target.name)) == 1 and not followed(layout, target):
         caller.talk(
             f"{target.path} has no markers, so no table of it follows; add `<!-- kb:auto frontier -->` and `<!-- /kb:auto -->` "

@@ -129,7 +129,7 @@ def _tell(
     strange = {c.metric for c in criteria} - {GAIN, *target.metrics, *printed}
     for name in sorted(strange) if target.metrics else ():
         caller.talk(
-            f"'{name}' is no metric of wiki/targets/{target.name}.md; if the benchmark does not print it, the experiment stays inconclusive"
+            f"'{name}' is no metric of {target.path or target.name}; if the benchmark does not print it, the experiment stays inconclusive"
         )
     stated = (*proposal.expect, *proposal.forbid, *proposal.predict)
     if not stated and not moves_in(proposal.predicted, (*target.metrics, *printed)):
