@@ -611,24 +611,25 @@ FRAGMENTS = (
     "## `a` b\n\n", "a\n===\n", "\n", "a: b\n", "http://a.b/c ", "a_b_c ", "--a=1 ", "a=1 -> a=2, ", "+1.5 % ", "1.2 ± 0.1 ms ",
     "because ", "did not help. ", "- a: refuted, slower by 5 %\n", "(", "中", "a-", "a.", "0", "\u0301", "$a$ ",
     "<!-- a -->\n", "- a\n  - b\n    - c\n", "| a ", "[a]: <b.md> \"c\"\n", "[^a] ", "[^a]: b\n\n", "***a** b* ", "__a ", "[[a|b]] ", "![[a]] ",
-    "> > > a\n", "> - a\n", "漢字かな", "漢字。", "<div>\n", "<a href=x>", "- [ ] a\n", "a  \n", "\\[", "{{ a }} ", "a|b\n-|-\n", "***\n", "a<br>",
+    "## Result\n\nIt was slower.\n\n", "> > > a\n", "> - a\n", "漢字かな", "漢字。", "<div>\n", "<a href=x>", "- [ ] a\n", "a  \n", "\\[", "{{ a }} ", "a|b\n-|-\n", "***\n", "a<br>",
 )  # fmt: skip
 
 
 def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> None:
-    """Cpu seconds of compiling one page of an experiment, made of one fragment, at doubling sizes; the factor of each doubling."""
+    """Cpu seconds of compiling a page of an experiment and an owner's notes, made of one fragment each, at doubling sizes; the factor of each doubling."""
     from kb.build.pages import compile_page
 
     gc.disable()  # As a build does; looking for garbage among all that a page makes is worse than linear by itself.
     head = (
         "---\ntitle: x\ntype: experiment\ntarget: t\nverdict: refuted\n---\n# x\n\n## Dead ends\n\n"
     )
+    pages = {"wiki/experiments/t/2026-01-01-v001-x.md": head, "wiki/notes/x.md": "# x\n\n"}
     for fragment in FRAGMENTS:
         seconds: list[float] = []
         for step in range(steps):
-            text = head + fragment * ((size << step) // len(fragment.encode()))
-            path, data = "wiki/experiments/t/2026-01-01-v001-x.md", text.encode()
-            seconds.append(timed(lambda d=data: compile_page(path, d), 2)[0])  # noqa: B023
+            body = fragment * ((size << step) // len(fragment.encode()))
+            data = {path: (opening + body).encode() for path, opening in pages.items()}
+            seconds.append(timed(lambda d=data: [compile_page(*p) for p in d.items()], 2)[0])
             gc.collect()
             if seconds[-1] > 60:
                 break

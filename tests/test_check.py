@@ -332,6 +332,15 @@ def test_naming_the_run_by_its_label_at_another_setting_is_said_enough_but_only_
     assert not elsewhere.matches[0].acknowledged and elsewhere.outcome == "distinguish"
 
 
+@pytest.mark.parametrize("name, label", [("llama3-v007-x", "v7"), ("h100-run-12", "run 12"), ("fp8-exp07", "exp 7"), ("Llama-3-run7-x2", "run 7")])
+def test_a_run_is_named_by_its_label_whatever_other_numbers_its_file_name_holds(make_base, name, label):
+    ((_, text),) = run(1, "Prefetch", "refuted", "A prefetch of `--prefetch=8` hides the latency of the loads at batch 4.", "No.").items()
+    layout = make_base({f"wiki/experiments/engine/{name}.md": text})
+    build(layout)
+    answer = asked(Gate(store.state(layout)), f"**Hypothesis**: Retry {label}, `--prefetch=8` hides load latency, at batch 16.")
+    assert answer.matches[0].acknowledged
+
+
 def test_a_question_put_into_the_past_knows_only_what_was_filed_by_then(gate):
     assert asked(gate, "`--prefetch=8` hides load latency.", before=PREFETCH).matches == ()
     assert asked(gate, "`--prefetch=8` hides load latency.", as_of="2026-01-01").outcome == "repeat"

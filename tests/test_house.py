@@ -98,11 +98,12 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # schema +3, text +1: what runs has no outcome yet, orders are a list (a pattern that made them of participles read "drop-in"), goals report nothing.
 # experiments +14, run +14: a file that a change names, and a line that builds the benchmark, are found by whole names; a threshold in the unit of
 # something else is none of the metric, and bytes are read in small letters (`peak_gb`).
+# store +6, trail +2, refuted +2: one name of a folder of pages, hidden folders served by no door; a breakdown is told of its own page; outcomes of a page are read once.
 BUDGETS = {
-    "verbs": 3633, "formats": 3747, "experiments": 3109, "trail": 3682, "site": 2535,
-    "research": 2445, "profiles": 1800, "refuted": 1941, "slices": 1800, "lint": 1220,
+    "verbs": 3633, "formats": 3747, "experiments": 3109, "trail": 3684, "site": 2535,
+    "research": 2445, "profiles": 1800, "refuted": 1943, "slices": 1800, "lint": 1220,
     "indexes": 1215, "ingest": 1147, "page": 1217, "run": 1136, "claims": 1613, "harness": 808,
-    "search": 920, "store": 898, "source": 481, "graph": 427, "replay": 420, "loop": 390,
+    "search": 920, "store": 904, "source": 481, "graph": 427, "replay": 420, "loop": 390,
     "packs": 340, "text": 486, "server": 287, "build": 295, "model": 240, "schema": 227,
     "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 32, "__main__": 10,
 }  # fmt: skip

@@ -270,6 +270,14 @@ def test_what_a_machine_poured_into_cells_titles_and_levers_is_cut_before_it_is_
             assert len(statements_of(made, data, facts=trail.facts_of(made, data)) or b"") < 50_000
 
 
+def test_what_a_page_says_of_its_outcome_is_read_once_however_many_headings_tell_of_one(monkeypatch):
+    reads = []
+    labelled = refuted.statements.labelled_verdict
+    monkeypatch.setattr(refuted.statements, "labelled_verdict", lambda passages: reads.append(1) or labelled(passages))
+    said("# Notes\n\n" + "## Result\n\nIt was slower.\n\n" * 50, "wiki/notes/a.md")
+    assert len(reads) == 1
+
+
 def test_a_hypothesis_page_that_was_retired_is_a_statement():
     text = "---\ntype: hypothesis\ntitle: Bigger pages\nstatus: retired\n---\n## Statement\n\nPages of 2 MB help.\n\n## Outcome\n\nThe TLB never missed.\n"
     assert [(s[0], s[3], s[4]) for s in said(text, "wiki/hypotheses/pages.md")] == [

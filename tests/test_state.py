@@ -286,6 +286,15 @@ def test_what_takes_the_time_and_what_is_at_most_to_be_won_there_stand_beside_th
     assert "won): matmul 50 % (+100 %), copy 25 % (+33 %), sort 15 %" in texts(state_of(timed, target="engine").parts["standing"])
 
 
+def test_where_the_time_goes_is_told_of_the_page_that_states_it():
+    table = "\n## Profile\n\n| Op | Share |\n|---|---|\n| matmul | 60 % |\n| copy | 30 % |\n| idle | 10 % |\n"
+    listed = "\n## Profile\n\n- Time: matmul 50 %, copy 25 %, sort: 15 %, hash 6 %.\n"
+    for profile in (table, listed):
+        trail = [run(1, "baseline", title="as shipped", rate=100, body=SETUP + profile), run(2, "supported", title="tile=64", rate=110, body=SETUP)]
+        (line,) = (x for x in state_of(trail, target="engine").parts["standing"] if "time goes to" in x.text)
+        assert "-v001-" in line.path
+
+
 def test_memory_left_is_counted_and_a_lead_names_its_bucket():
     parts = state_of(TRAIL, target="engine").parts
     assert parts["memory"][0].text.endswith("leaves 3.7 of 32 GiB free")

@@ -209,6 +209,8 @@ def test_a_sparse_page_of_terabytes_is_a_finding_and_all_others_are_read(make_ba
     layout = make_base({"wiki/one.md": "# One\n\nwords\n", "wiki/targets/t.md": "---\ntitle: T\ntype: target\n---\n", "wiki/big.md": ""})
     os.truncate(layout.wiki / "big.md", 1 << 40)
     kb_command("build", cwd=layout.root)
+    (unread,) = store.scan(layout).findings
+    assert (unread.message, unread.hint) == ("too large for a page; kb reads 256 MB at most", "")
     assert "too large" in kb_command("lint", "--all", cwd=layout.root, ok=(0, 1)).stdout
     assert "one.md" in kb_command("search", "words", cwd=layout.root).stdout
     for name in ("wiki/targets/t.md", "indexes/blueprint.md"):

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kb import store
+
 LOG = "commit\tval_bpb\tstatus\tdescription\na1\t1.02\tkeep\tbaseline\nb1\t1.01\tkeep\tlr 0.02\nc1\t1.05\tdiscard\tlr 0.2\n"
 SOURCE = "# The chip\n\nThe bandwidth of its memory is 819 GB/s in every mode of it.\n"
 TARGET = "---\ntitle: Learning rate\ntype: target\nmetric: val_bpb\nbenchmark: ./bench\n---\n# Learning rate\n"
 
 
-@pytest.fixture(params=["docs", ".", "notes/wiki"])
+@pytest.fixture(params=["docs", "docs/", ".", "notes/wiki"])
 def home(request, tmp_path) -> Path:
     """The folder of the pages of a knowledge base, with a source."""
     home = tmp_path / request.param
@@ -51,12 +53,25 @@ def test_a_loop_writes_and_reads_where_the_pages_stand(home, tmp_path, kb_comman
     assert broken == [], "what kb wrote links to what is there"
 
 
+def test_pages_are_known_by_one_name_and_what_a_scan_passes_over_is_none(home, tmp_path):
+    (home / ".git").mkdir()
+    (home / ".git/x.md").write_text("# Theirs\n")
+    layout = store.layout_at(tmp_path)
+    place = "" if home == tmp_path else home.relative_to(tmp_path).as_posix() + "/"
+    assert set(store.scan(layout).digests) == {layout.page("index.md"), layout.page("targets/lr.md")} == {f"{place}index.md", f"{place}targets/lr.md"}
+    assert layout.is_page(f"{place}targets/lr.md")
+    assert not layout.is_page(f"{place}.git/x.md") and not layout.is_page(f"{place}targets/.kb/x.md")
+
+
 def test_a_client_reads_target_pages_where_they_stand(home, tmp_path):
     anyio, mcp = pytest.importorskip("anyio"), pytest.importorskip("mcp")
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     env = {**os.environ, "PYTHONPATH": os.fspath(Path(__file__).resolve().parent.parent)}
     place = (home / "targets/lr.md").relative_to(tmp_path).as_posix()
+    hidden = (home / ".git/x.md").relative_to(tmp_path).as_posix()
+    (home / ".git").mkdir()
+    (home / ".git/x.md").write_text("# Theirs\n")
 
     async def session() -> None:
         async with mcp.Client(stdio_client(StdioServerParameters(command=sys.executable, args=["-m", "kb", "mcp"], cwd=tmp_path, env=env))) as client:
@@ -64,5 +79,7 @@ def test_a_client_reads_target_pages_where_they_stand(home, tmp_path):
             assert "Learning rate" in (await client.read_resource(f"kb://{place}")).contents[0].text
             with pytest.raises(mcp.MCPError):
                 await client.read_resource("kb://kb.toml")
+            with pytest.raises(mcp.MCPError):
+                await client.read_resource(f"kb://{hidden}")
 
     anyio.run(session)

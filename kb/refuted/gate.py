@@ -338,10 +338,11 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     name = file if file.removesuffix(".md").isalpha() else file.removesuffix(".md")
     if name not in question.text and not (card.number and str(card.number) in question.text):
         return ""
-    label = re.search(r"(?<![a-z])([a-z]+)[-_]?0*(\d+)", name)
+    pairs = re.findall(r"(?<![a-z])([a-z]+)[-_]?0*(\d+)", name)
+    labels = [word for word, number in pairs if int(number) == card.number]
     names = re.escape(name)
-    if label and int(label[2]) == card.number and question.target == card.target:
-        names += rf"|(?<![\w-])(?:{label[1]}|run|exp)[a-z]*[ -]?0*{card.number}(?!\d)"
+    if labels and question.target == card.target:
+        names += rf"|(?<![\w-])(?:{'|'.join(labels)}|run|exp)[a-z]*[ -]?0*{card.number}(?!\d)"
     for sentence in question.sentences:
         if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
             return cut(sentence, 400)

@@ -271,13 +271,15 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     """
     document = document_of(text)
     records = _records(document)
+    outcomes = (b.kind == "heading" and label_kind(b.plain) == "outcome" for b in document.blocks)
+    has_failed = any(outcomes) and outcome_verdict(labelled_verdict(passages_of(text))) in FAILED
     for section in _sections(page, document, records):
         read_to = 0
         if section.is_item:
             yield from _headed(page, document, section, is_record=bool(records))
             read_to = section.end if records else 0
         elif section.tells:
-            reported, read_to = _reported(page, document, section, text)
+            reported, read_to = _reported(page, document, section, has_failed=has_failed)
             yield from reported
         for at in range(section.start, section.stop):
             block = document.blocks[at]
@@ -302,13 +304,12 @@ def _headed(
 
 
 def _reported(
-    page: Page, document: Document, section: _ListPart, text: str
+    page: Page, document: Document, section: _ListPart, *, has_failed: bool
 ) -> tuple[list[Statement], int]:
-    """What a section of an owner's notes reports to have failed, and up to which line it says nothing else."""
+    """What a section of an owner's notes (by whose labels what they tell of `has_failed`) reports to have failed, and up to which line it says nothing else."""
     head, end = section.head, section.end
-    if label_kind(head.plain) == "outcome":
-        if outcome_verdict(labelled_verdict(passages_of(text))) not in FAILED:
-            return [], 0
+    if label_kind(head.plain) == "outcome" and not has_failed:
+        return [], 0
     if "?" in head.plain:
         # What stands first below a question is its answer.
         end = next((b.stop for b in document.blocks[section.start :] if not b.depth), end)

@@ -4,7 +4,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from kb import KbError
@@ -75,11 +75,13 @@ class Layout:
 
     def page(self, place: str) -> str:
         """A page by its place in the wiki: `targets/t.md`, where the wiki is docs/, is `docs/targets/t.md`."""
-        return place if self.config.wiki == "." else f"{self.config.wiki.rstrip('/')}/{place}"
+        return place if self.config.wiki == "." else f"{self.config.wiki}/{place}"
 
     def is_page(self, path: str) -> bool:
-        """Whether a path, relative to the root, stands in the wiki."""
-        return is_inner(path) and path.startswith(self.page(""))
+        """Whether a path, relative to the root, stands in the wiki, and in no folder there that a scan passes over."""
+        home = self.page("")
+        folder = os.path.dirname(f"/{path.removeprefix(home)}")
+        return is_inner(path) and path.startswith(home) and "/." not in folder
 
     @property
     def sources(self) -> Path:
@@ -168,13 +170,10 @@ def config_from(text: str) -> Config:
                 )
             wanted[name] = _value(value, kinds[name], f"[{table}] {key}")
     config = Config(**wanted)  # type: ignore[arg-type]
-    if config.wiki != "." and (
-        not is_inner(config.wiki)
-        or config.wiki.startswith(".")
-        or config.wiki.rstrip("/") in _OUTPUTS
-    ):
+    wiki = os.path.normpath(config.wiki)
+    if not is_inner(config.wiki) or wiki in _OUTPUTS or wiki != "." and wiki.startswith("."):
         raise KbError(f"{CONFIG_NAME}: [kb] wiki: {config.wiki!r} is no folder below this one")
-    return config
+    return replace(config, wiki=wiki)
 
 
 def _near(word: str, known: Iterable[str]) -> str:

@@ -209,15 +209,10 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
                 )
             )
         except (KbError, OSError) as error:
-            findings.append(
-                Finding(
-                    path,
-                    1,
-                    "unreadable",
-                    f"cannot be read: {getattr(error, 'strerror', None) or error}",
-                    hint="check its permissions",
-                )
-            )
+            cause = getattr(error, "strerror", None)
+            message = f"cannot be read: {cause}" if cause else str(error).removeprefix(f"{path}: ")
+            hint = "check its permissions" if cause else ""
+            findings.append(Finding(path, 1, "unreadable", message, hint=hint))
     return Scan(
         {path: fresh[path][1] for path in sorted(fresh)},
         tuple(sorted(findings, key=lambda f: f.path)),

@@ -24,11 +24,12 @@ _LIMITS = Phrases("idle, util\\w*, bound by, \\w+-bound, peak, roofline, headroo
 
 
 class TimeShare(NamedTuple):
-    """One row of a breakdown: its name, its share of the time in per cent, and the words that no other row has."""
+    """One row of a breakdown: its name, its share of the time in per cent, the words that no other row has, and the page that states it."""
 
     name: str
     share: float
     words: frozenset[str]
+    path: str
 
     def is_met(self, text: str) -> bool:
         """Whether a text names the bucket, or one of its long words."""
@@ -39,11 +40,11 @@ class TimeShare(NamedTuple):
 
 def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:
     """The buckets of the table that stands for the frontier, the largest first."""
-    tables = _tables(outcomes)
-    rows = _shares(tables[0].account.buckets) if tables else _spoken(outcomes)
+    tables = ((e.path, _shares(e.account.buckets)) for e in _tables(outcomes))
+    path, rows = next(tables, None) or _spoken(outcomes)
     words = [words_of(name) for name, _ in rows]
     own = (w.difference(*(o for o in words if o is not w)) for w in words)
-    listed = [TimeShare(*row, w) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
+    listed = [TimeShare(*row, w, path) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
     return tuple(sorted(listed, key=lambda b: -b.share))
 
 
@@ -60,7 +61,7 @@ def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
     )
     if large:
         text = f"time goes to (at most to be won): {', '.join(prizes)}"
-        yield Line(text, outcomes.best.run.path)
+        yield Line(text, large[0].path)
 
 
 def _aims(outcomes: Outcomes, aimed: Sequence[Facts]) -> str:
@@ -70,12 +71,12 @@ def _aims(outcomes: Outcomes, aimed: Sequence[Facts]) -> str:
     return f"; {len(won)} of {len(aimed)} aimed runs won{brought}" if aimed else "; 0 runs aimed"
 
 
-def _spoken(outcomes: Outcomes) -> list[tuple[str, float]]:
-    """The breakdown that a sentence lists, of the run that stands nearest to the frontier."""
-    notes = (n.text for e in _order(outcomes) for n in e.account.profile)
-    lists = (_LISTED.findall(text) for text in notes)
-    listed = next((rows for rows in lists if len(rows) >= _ROWS), [])
-    return [(name.strip(), float(share)) for name, share in listed]
+def _spoken(outcomes: Outcomes) -> tuple[str, list[tuple[str, float]]]:
+    """The breakdown that a sentence lists, of the run that stands nearest to the frontier, behind the path of its page."""
+    notes = ((e.path, n.text) for e in _order(outcomes) for n in e.account.profile)
+    lists = ((path, _LISTED.findall(text)) for path, text in notes)
+    path, listed = next((rows for rows in lists if len(rows[1]) >= _ROWS), ("", []))
+    return path, [(name.strip(), float(share)) for name, share in listed]
 
 
 def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:
