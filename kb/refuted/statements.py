@@ -350,7 +350,7 @@ def _entry(document: Document, at: int) -> str:
         return " ".join(block.plain.split())
     if block.kind != "item" or block.level != 1:
         return ""
-    held = (b for b in document.blocks[at + 1 :][:8] if b.parent == at and b.kind == "paragraph")
+    held = (b for b in document.blocks[at + 1 : at + 9] if b.parent == at and b.kind == "paragraph")
     entry = " ".join(" ".join(b.plain.split()) for b in held)
     # An open box is a plan, unless it is struck out.
     is_plan = entry.startswith(_BOXES[0]) and "~~" not in entry
