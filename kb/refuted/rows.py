@@ -47,13 +47,18 @@ def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator
         text = " · ".join(filter(None, shown))[:LONGEST]
         if _has_won(verdicts, cells) or is_short(text) or is_settled(text):
             continue
+        ended = _ended(cells, verdicts)
+        if not failing and not _has_lost(text, mode, gain or 0.0, notes=notes, ended=ended):
+            continue
         statement = statement_in(page, "row", row.line, row.line, anchor, text)
-        if failing:
-            behind = [c for c in cells[failing[0] + 1 :] if len(c) >= 20]
-            because = behind[-1] if behind else statement.because
-            yield replace(statement, because=because, has_verdict=True)
-        elif _has_lost(text, mode, gain or 0.0, notes=notes, ended=_ended(cells, verdicts)):
-            yield statement
+        because = _reason(cells, failing) or statement.because
+        yield replace(statement, because=because, has_verdict=bool(failing))
+
+
+def _reason(cells: list[str], failing: list[int]) -> str:
+    """The last cell behind the first failing one that is long enough for a reason."""
+    behind = (c for c in reversed(cells[min(failing, default=len(cells)) + 1 :]) if len(c) >= 20)
+    return next(behind, "")
 
 
 def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
