@@ -15,6 +15,7 @@ import pytest
 from loops.loop import Loop
 
 from kb import KbError, cli, store
+from kb.experiments import worktree
 from kb.experiments.attempt import Attempt, attempts_of
 from kb.experiments.auditing import move_of, moves_in
 from kb.experiments.command import sandbox_problem
@@ -1069,6 +1070,13 @@ def test_a_folder_of_a_run_that_becomes_a_link_is_neither_read_nor_written_throu
         assert loop.closed(path)["verdict"] == "invalid"
     assert [f.name for f in victim.iterdir()] == ["secret"]
     assert not any("victim" in f.read_text(errors="replace") for f in loop.layout.sources.rglob("*/secret"))
+
+
+def test_a_link_in_place_of_a_folder_is_cleared_and_what_it_leads_to_keeps_its_modes(tmp_path):
+    (tmp_path / "kept").mkdir(mode=0o500)
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    worktree.clear(tmp_path / "link")
+    assert not (tmp_path / "link").is_symlink() and (tmp_path / "kept").stat().st_mode & 0o777 == 0o500
 
 
 def test_folders_too_deep_for_python_are_cleared_and_stop_no_run(loop):
