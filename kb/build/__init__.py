@@ -135,7 +135,7 @@ def _built(
     _put(db, {"records": json.dumps(records)})
     _save_files(db, known, scan_result.known)
     _sync_pages(db, layout, change, note)
-    totals = _told(db, layout)
+    totals = _pages_digest(db, layout)
     if totals == _meta(db, "told") and current:
         # Most edits change no more than the words and the length of a page.
         counts = json.loads(_meta(db, "report"))
@@ -191,7 +191,7 @@ def _compiled(
     relatives = trail.relatives_of(runs, kept)
     cards, lists = kept.of(
         "refuted",
-        _tried(db, runs, whole),
+        _trail_inputs(db, runs, whole),
         tuple[int, dict[str, bytes]],
         lambda: _refuted(db, runs, relatives, whole, kept),
         within=(*refuted.KEPT, "refuted lists"),
@@ -326,7 +326,7 @@ def _refuted(
     return len(deck.cards), indexes.refuted_files(deck.cards, kept)
 
 
-def _tried(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> object:
+def _trail_inputs(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> object:
     """What trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
     query = "select path, facts, statements, parts from page where coalesce(facts, statements, parts) is not null order by path"
     return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(
@@ -334,7 +334,7 @@ def _tried(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> obj
     )
 
 
-def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
+def _pages_digest(db: sqlite3.Connection, layout: store.Layout) -> str:
     """Digest of all that follows from all pages together: what each says of itself and cites, its facts, statements and notes, notes on file, the settings."""
     kept = json.loads(_meta(db, "records"))
     notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}

@@ -308,12 +308,12 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
         short = (
             behind and behind[2].isupper() and not unit_of(behind[2]) and behind[2] in case.quote
         )
-        told = (
+        worded = (
             stated.unit in words_of(case.claim)
             or unit_of(stated.unit) is None
             or any(_unit_name(n.unit) == _unit_name(stated.unit) for n in numbers_of(case.claim))
         )
-        return bool(not stated.unit or told or short)
+        return bool(not stated.unit or worded or short)
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
         # A share is no difference of shares.

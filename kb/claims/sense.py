@@ -234,8 +234,8 @@ def cause(case: ClaimCase) -> str:
 def doer(case: ClaimCase) -> str:
     """What is claimed to bring something about stands in the quote."""
     makes = CUES["makes"].search(case.claim)
-    said = f"{case.sentence} {case.quote}"
-    if not makes or case.table or has(said, "makes"):
+    evidence = f"{case.sentence} {case.quote}"
+    if not makes or case.table or has(evidence, "makes"):
         return ""
     agent = _roots(telling(case.claim[: makes.start()]))
     if not agent or agent & _roots(telling(case.spelt_out(f"{meant(case)} {case.quote}"))):

@@ -77,7 +77,7 @@ def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     """The topics with every experiment in one of them only: the one whose name it says most of, else the most specific that is a handful."""
     best: dict[str, tuple] = {}
     for topic in topics:
-        for path, listed in zip(topic.experiments, topic.said, strict=True):
+        for path, listed in zip(topic.experiments, topic.shares, strict=True):
             tie = (
                 -round(listed, 1),
                 len(topic.experiments) < _HANDFUL,
@@ -89,12 +89,14 @@ def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     for topic in topics:
         own = [
             (p, listed)
-            for p, listed in zip(topic.experiments, topic.said, strict=True)
+            for p, listed in zip(topic.experiments, topic.shares, strict=True)
             if best[p][-1] == topic.anchor
         ]
         if own:
             distinct.append(
-                replace(topic, experiments=tuple(p for p, _ in own), said=tuple(s for _, s in own))
+                replace(
+                    topic, experiments=tuple(p for p, _ in own), shares=tuple(s for _, s in own)
+                )
             )
     return tuple(distinct)
 

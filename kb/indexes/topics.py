@@ -33,7 +33,7 @@ _LEAST_PAGES, _LEAST_PULLED = 3, 2
 class Topic:
     """One topic: `hub` is the page it is named after (empty where a tag, a lever or a theme names it).
 
-    Pages in the order of their tie to it; experiments newest first, none of them a baseline; `said` is how much of the
+    Pages in the order of their tie to it; experiments newest first, none of them a baseline; `shares` is how much of the
     topic's name each of them says, 0 to 1.
     """
 
@@ -43,7 +43,7 @@ class Topic:
     tags: tuple[str, ...]
     pages: tuple[str, ...]
     experiments: tuple[str, ...]
-    said: tuple[float, ...]
+    shares: tuple[float, ...]
 
 
 def topics_of(

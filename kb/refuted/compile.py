@@ -71,12 +71,12 @@ def cards_of(
     listed = [(p, r.statements) for p, r in runs.items() if p not in failed and r.statements]
     sources, others = _stated([*listed, *statements], failed, known, graph)
     rare = rarity_of(counts_of(((c.target, c.aim) for c in others), beside=counts))
-    told = (
+    own_cards = (
         replace(c, told_by=tuple(sorted(sources[p] - {p}))) if p in sources else c
         for p, c in failed.items()
     )
     won = [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
-    cards = [_with_levers(c, rare) for c in (*_reopened([*told], won, runs, rare), *others)]
+    cards = [_with_levers(c, rare) for c in (*_reopened([*own_cards], won, runs, rare), *others)]
     reasons = {path: reason for path, (_, reason) in own.items()}
     located = map(_located, (*cards, *_principles(cards, rare, reasons)))
     return tuple(sorted(located, key=lambda c: (*c.order, c.id)))

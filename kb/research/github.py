@@ -59,8 +59,8 @@ class Forge:
         finally:
             Requester.resetConnectionClasses()
         self.session, self.api = session, api.rstrip("/")
-        self.repository = _asked(name, lambda: client.get_repo(name))
-        self.head = _asked(
+        self.repository = _answer_of(name, lambda: client.get_repo(name))
+        self.head = _answer_of(
             name, lambda: self.repository.get_branch(self.repository.default_branch)
         ).commit.sha
 
@@ -115,10 +115,10 @@ class Forge:
         itself: its fork may be gone.
         """
         if head.number:
-            pull = _asked(head.name, lambda: self.repository.get_pull(head.number))
+            pull = _answer_of(head.name, lambda: self.repository.get_pull(head.number))
             files, commits = (
-                _asked(head.name, lambda: list(pull.get_files())),
-                _asked(head.name, lambda: list(pull.get_commits())),
+                _answer_of(head.name, lambda: list(pull.get_files())),
+                _answer_of(head.name, lambda: list(pull.get_commits())),
             )
             base, sha, message = (
                 pull.base.sha,
@@ -126,10 +126,10 @@ class Forge:
                 [(pull.head.sha, f"{pull.title}\n\n{pull.body or ''}")],
             )
         else:
-            compared = _asked(head.name, lambda: self.repository.compare(self.head, head.spec))
+            compared = _answer_of(head.name, lambda: self.repository.compare(self.head, head.spec))
             if not compared.ahead_by:
                 return None
-            files, commits = compared.files, _asked(head.name, lambda: list(compared.commits))
+            files, commits = compared.files, _answer_of(head.name, lambda: list(compared.commits))
             base, sha, message = compared.merge_base_commit.sha, "", []
         listed = [(c.sha, c.commit.message) for c in reversed(commits) if len(c.parents) < 2]
         changes = [
@@ -172,7 +172,7 @@ def _first(rows, most: int) -> list:
     return listed
 
 
-def _asked(name: str, ask: Callable):
+def _answer_of(name: str, ask: Callable):
     """An answer of the forge, with its errors as ours."""
     import github
 

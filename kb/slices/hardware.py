@@ -44,7 +44,7 @@ def machines_of(question: Question) -> frozenset[str]:
     front = question.page.front if question.page else {}
     if named := frozenset(_models(" ".join(str(front.get(f) or "") for f in _FIELDS))):
         return named
-    runs = question.tried[-_RUNS:]
+    runs = question.earlier[-_RUNS:]
     labels = (_LABEL.match(n.text) for e in runs for n in e.account.config)
     for texts in ([m[1][:160] for m in labels if m], [e.variant.rpartition("/")[2] for e in runs]):
         counts = Counter(m for text in texts for m in set(_models(text)))

@@ -184,7 +184,7 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     question, misses = into.question, 0
     # Where hardly a matter is asked for, the state has told what failed here.
     stated = question.neutral and not cold and into.target
-    known = {f.path for f in question.tried if f.failed} if stated else set()
+    known = {f.path for f in question.earlier if f.failed} if stated else set()
     open = stated and into.budget >= 6000
     for place, page in enumerate(p for p in pages if p.path not in into.full | known):
         part = "leads" if page.type == "hypothesis" and question.is_open(page.path) else "pages"

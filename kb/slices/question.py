@@ -98,11 +98,11 @@ class Question:
         return ladder(self.view)
 
     @cached_property
-    def tried(self) -> list[trail.Facts]:
+    def earlier(self) -> list[trail.Facts]:
         """Facts of the target's earlier runs, oldest first, without what their pages gained after the moment."""
-        return self.view.once("tried", self.target, self._tried)
+        return self.view.once("earlier", self.target, self._earlier)
 
-    def _tried(self) -> list[trail.Facts]:
+    def _earlier(self) -> list[trail.Facts]:
         runs = [f for f in map(self.facts, self.runs) if f]
         if self.view.moment is None:
             return runs
@@ -178,7 +178,7 @@ class Question:
         lessons = [w for w in lessons if w.target in self.kin and self.view.sees(w.path)]
         gained = ((w, self.view.gained(w.path)) for w in lessons)
         lessons = [w for w, lines in gained if not any(w.subject in line for line in lines)]
-        return state_of(self.tried, lessons, self.kin, target=self.target, stated=metric)
+        return state_of(self.earlier, lessons, self.kin, target=self.target, stated=metric)
 
     @cached_property
     def kin(self) -> dict[str, float]:
@@ -207,7 +207,7 @@ class Question:
             return ()
         from kb.research.techniques import techniques_in
 
-        spoken = " ".join(f"{f.title} {f.hypothesis} {' '.join(f.tags)}" for f in self.tried)
+        spoken = " ".join(f"{f.title} {f.hypothesis} {' '.join(f.tags)}" for f in self.earlier)
         techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
         repository = self.page.field("repository") if self.page else ""
         near = [

@@ -43,7 +43,7 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
 
 def bring_running(into: OpenSlice) -> None:
     """Runs in flight."""
-    for facts in [f for f in into.question.tried[-12:] if f.running][-3:]:
+    for facts in [f for f in into.question.earlier[-12:] if f.running][-3:]:
         text = f"{facts.title}: {facts.hypothesis}"[:160]
         into.words("state", facts.path, "", why="in flight", text=text)
 

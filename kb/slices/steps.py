@@ -118,7 +118,7 @@ def _bring_figures(into: OpenSlice) -> None:
     question = into.question
     lines = question.state_unasked.parts["standing"] if into.runs else ()
     bring_lines(into, "state", "frontier", lines, most=into.tokens + into.budget // 3)
-    same = (f for f in reversed(question.tried[-40:]) if question.variant in ("", f.variant))
+    same = (f for f in reversed(question.earlier[-40:]) if question.variant in ("", f.variant))
     for facts in [f for f in same if measured(f)][:5]:
         text = f"[{facts.verdict.canonical or 'no verdict'}] {measured(facts)}"
         into.words("recent", facts.path, "", why="figures", text=text)

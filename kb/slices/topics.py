@@ -31,16 +31,16 @@ class TopicRow:
 
     anchor: str
     name: str
-    tried: tuple[Tried, ...]
+    tries: tuple[Tried, ...]
 
     def among(self, targets: Collection[str]) -> "TopicRow":
         """The same with what was tried on some targets; on all, where none are named."""
         return replace(
-            self, tried=tuple(t for t in self.tried if not targets or t.target in targets)
+            self, tries=tuple(t for t in self.tries if not targets or t.target in targets)
         )
 
     def supported(self) -> tuple[Tried, ...]:
-        return tuple(t for t in self.tried if t.verdict == Verdict.SUPPORTED)
+        return tuple(t for t in self.tries if t.verdict == Verdict.SUPPORTED)
 
     def best(self) -> Tried | None:
         """The largest gain that was reported."""
@@ -94,9 +94,9 @@ def bring_topics(into: "OpenSlice", *, most: int) -> None:
     question = into.question
     kin = {into.target, *question.kin} if into.runs else ()
     listed = (t for _, topics in question.ladder for t in topics)
-    most_tried = sorted(listed, key=lambda t: (-len(t.tried), t.anchor))
+    most_tried = sorted(listed, key=lambda t: (-len(t.tries), t.anchor))
     every = {t.anchor: t.among(kin) for t in (*question.topics, *most_tried)}
-    tallies = [_tally(row, into.target) for row in every.values() if len(row.tried) > 1]
+    tallies = [_tally(row, into.target) for row in every.values() if len(row.tries) > 1]
     if tallies:
         head = "won of tried on this target and its kin (here)" if kin else "won of tried"
         text = f"{head}: {'; '.join(tallies[:most])}"
@@ -105,18 +105,18 @@ def bring_topics(into: "OpenSlice", *, most: int) -> None:
 
 def _tally(row: TopicRow, target: str) -> str:
     """A topic with its wins and tries, those of the target, and the best gain."""
-    own = [t for t in row.tried if t.target == target]
+    own = [t for t in row.tries if t.target == target]
     won = sum(t.verdict == Verdict.SUPPORTED for t in own)
     here = f" ({won}/{len(own)})" if own else ""
     best = row.best()
     brought = f" best {best.change}" if best and "%" in best.change else ""
     name = short(row.name.partition(" (")[0], 40)
-    return f"{name} {len(row.supported())}/{len(row.tried)}{here}{brought}"
+    return f"{name} {len(row.supported())}/{len(row.tries)}{here}{brought}"
 
 
 def bring_blueprint(into: "OpenSlice", *, tokens: int) -> None:
     """Where a target that has no run begins: the first phase of the ladder."""
-    phases = ((n, [t for t in topics if t.tried]) for n, topics in into.question.ladder)
+    phases = ((n, [t for t in topics if t.tries]) for n, topics in into.question.ladder)
     phase, rows = next(((n, rows) for n, rows in phases if rows), (0, []))
     if rows:
         text = f"Start with phase {phase}. {'; '.join(_tally(t, '') for t in rows)}"

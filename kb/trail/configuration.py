@@ -94,8 +94,8 @@ def _unvaried(outcomes: Outcomes, merged: Mapping[str, Lever]) -> list[str]:
     """Settings with a number that every run had which had them at all: nobody knows what another value brings."""
     values: dict[str, set[str]] = defaultdict(set)
     for e in outcomes.runs:
-        tried = (v for t in e.account.attempts for v in levers_in(t.subject))
-        for v in (*e.settings, *e.levers, *tried):
+        attempted = (v for t in e.account.attempts for v in levers_in(t.subject))
+        for v in (*e.settings, *e.levers, *attempted):
             values[key_of(v.name)].add(v.value)
     numbers = ((key, v, number_of(v.value)) for key, v in merged.items())
     return [

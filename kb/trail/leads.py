@@ -60,7 +60,7 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     plain = frozenset(w for w, n in counts.items() if n > max(_LEAST, _USUAL * len(runs)))
     for age, e in enumerate(reversed(runs[-last:])):
         for place, lead in enumerate(t for n in e.account.leads for t in _each(n.text)):
-            text = _asked(lead)
+            text = _task_of(lead)
             words = words_of(text[:160])
             if len(words) >= _LEAST and not _NO_IDEA.search(text) and not repeats(text, before):
                 before.append(text)
@@ -96,7 +96,7 @@ def _each(text: str) -> list[str]:
     return titles if all(t.count(" ") > 1 for t in titles) else [text]
 
 
-def _asked(text: str) -> str:
+def _task_of(text: str) -> str:
     """What a text leaves to do: without the sentences ahead of it that say how its run came out; empty where all do."""
     sentences = sentences_of(text)
     while sentences and _JUDGES.search(sentences[0]) and not _ASKS.search(sentences[0]):

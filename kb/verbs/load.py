@@ -92,7 +92,7 @@ def run(request: Load, caller: Caller) -> Loaded:
         return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
     named = request.query or request.profile or request.proposal or request.target
     again = request.beyond and not (request.step and named)
-    one = _again(layout, request) if again else _asked(layout, caller, request)
+    one = _again(layout, request) if again else _request_of(layout, caller, request)
     with caller.opened(layout) as db:
         slice = loader_of(layout, db).slice(one)
     caller.doubt_target(db, one.target)
@@ -100,7 +100,7 @@ def run(request: Load, caller: Caller) -> Loaded:
     return Loaded((slice,), batch=False, explain=request.explain)
 
 
-def _asked(layout: store.Layout, caller: Caller, request: Load) -> Request:
+def _request_of(layout: store.Layout, caller: Caller, request: Load) -> Request:
     """The request that a command spells out."""
     wanted = {
         "query": request.query,
