@@ -247,7 +247,7 @@ def test_lines_of_a_batch_may_say_their_step(trail_base, kb_command):
 def test_a_slice_to_start_with_tells_how_to_take_a_baseline_and_no_story_of_runs(trail_base):
     fresh = ask(trail_base, target="another", variant="8B / one core")
     told = next(i.text for i in items(fresh, "state") if i.why == "baseline")
-    assert "kb experiment open --baseline --target another --variant '8B / one core'" in told and "wiki/targets/another.md is to be written" in told
+    assert "kb experiment open --baseline --target another --variant '8B / one core'" in told and "targets/another.md of the wiki, is to be written" in told
     assert not {"recent", "leads", "retrospective"} & {p.name for p in fresh.parts if any(i.why in ("open idea", "last run") for i in p.items)}
     begun, known = ask(trail_base, target="engine", mode="bootstrap"), ask(trail_base, target="engine", mode="exploration")
     assert "lacks repository." in next(i.text for i in items(begun, "state") if i.why == "baseline")

@@ -53,6 +53,20 @@ def test_a_loop_writes_and_reads_where_the_pages_stand(home, tmp_path, kb_comman
     assert broken == [], "what kb wrote links to what is there"
 
 
+def test_messages_name_the_folder_in_which_the_pages_stand(home, tmp_path, kb_command):
+    def run(*words: str):
+        return kb_command(*words, cwd=tmp_path, ok=(0, 1, 2))
+
+    place = "" if home == tmp_path else home.relative_to(tmp_path).as_posix() + "/"
+    run("import", "auto", "log.tsv", "--target", "lr")
+    (home / "index.md").write_text("# Home\n\n[Learning rate](/targets/LR)\n")
+    run("build")
+    assert f"a new one begins with its page, {place}targets/no.md" in run("check", "set lr to 0.2", "--target", "no").stderr
+    assert f"below {place}experiments/no;" in run("export", "tsv", "--target", "no").stderr
+    hints = [f["hint"] for f in json.loads(run("lint", "--format", "json").stdout) if f["code"] == "broken-link"]
+    assert hints == ["did you mean targets/lr.md?"], "a path from the root of the pages, but for its case and `.md`"
+
+
 def test_pages_are_known_by_one_name_and_what_a_scan_passes_over_is_none(home, tmp_path):
     (home / ".git").mkdir()
     (home / ".git/x.md").write_text("# Theirs\n")

@@ -23,7 +23,7 @@ _TELL_FROM = 200
 _TABLES = (
     "create table file (path text primary key, stat text not null, digest text not null) without rowid",
     "create table meta (key text primary key, value text not null)",
-    "create table page (path text primary key, digest text not null, said text not null, row blob not null, facts blob, statements blob, notes blob, parts blob)",
+    "create table page (path text primary key, digest text not null, content text not null, row blob not null, facts blob, statements blob, notes blob, parts blob)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, rank real not null)",
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
@@ -136,7 +136,7 @@ def _built(
     _save_files(db, known, scan_result.known)
     _sync_pages(db, layout, change, note)
     totals = _pages_digest(db, layout)
-    if totals == _meta(db, "told") and current:
+    if totals == _meta(db, "totals") and current:
         # Most edits change no more than the words and the length of a page.
         counts = json.loads(_meta(db, "report"))
     else:
@@ -145,7 +145,7 @@ def _built(
         _put(
             db,
             {
-                "told": totals,
+                "totals": totals,
                 "indexes": store.digest_of(store.row_of(dict(sorted(digests.items())))),
             },
         )
@@ -338,7 +338,7 @@ def _pages_digest(db: sqlite3.Connection, layout: store.Layout) -> str:
     """Digest of all that follows from all pages together: what each says of itself and cites, its facts, statements and notes, notes on file, the settings."""
     kept = json.loads(_meta(db, "records"))
     notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
-    rows = list(db.execute("select path, said from page order by path"))
+    rows = list(db.execute("select path, content from page order by path"))
     return store.digest_of(store.row_of((repr(layout.config), notes, rows)))
 
 
@@ -361,7 +361,7 @@ def _heads(db: sqlite3.Connection, kept: store.Kept) -> dict[str, page.PageHead]
         query = "select digest, row from page where path = ?"
         return page.head_of(page.from_row(path, *db.execute(query, (path,)).fetchone()))
 
-    inputs = dict(db.execute("select path, said from page order by path"))
+    inputs = dict(db.execute("select path, content from page order by path"))
     return kept.each("heads", inputs, page.PageHead, head)
 
 

@@ -144,7 +144,7 @@ class Captured:
         for start in starts:
             yield self.text[start : self.sentence_around(Span(start, start + 1)).end]
 
-    def _noted(self, span: Span) -> list[str]:
+    def _footnote_words(self, span: Span) -> list[str]:
         """Words that bear the mark of the note in which a quote ends."""
         note = _NOTE.match(self._raw, self._raw.rfind("\n", 0, span.end) + 1)
         words = (w.strip("|,.;:()").partition(note[1]) for w in self._raw.split()) if note else ()
@@ -155,7 +155,7 @@ class Captured:
         or a short line alone that ends in no mark.
         """
         labels = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
-        labels += self._noted(span)
+        labels += self._footnote_words(span)
         lines = self.text[: span.start].split("\n")[:-1]
         level = 7
         for number in range(len(lines) - 1, -1, -1):

@@ -70,7 +70,7 @@ def _missing(
         return ""  # Half as many on one side are twice as many on the other.
     if written.isalpha() and written.lower() in words_of(case.quote):
         return ""
-    if has(case.claim, "changed") and _computed(case, number):
+    if has(case.claim, "changed") and _is_difference(case, number):
         return ""
     near = next((s[0] for s in stated for r in s if _same_value(number, r, loose=True)), None)
     if near:
@@ -79,14 +79,14 @@ def _missing(
     return f"“{written}” does not stand in the quote: quote the words that give it"
 
 
-def _computed(case: ClaimCase, number: Number) -> bool:
+def _is_difference(case: ClaimCase, number: Number) -> bool:
     """Whether a number is what lies between two of the quote that are comparable: their difference, their ratio, or the change in percent."""
     loose = bound_of(case.claim, number.start, number) != ""
     for a, b in _comparable(case):
         if not a.value or not b.value:
             continue
         apart = f"{abs(a.value - b.value):.6g}"
-        units = {"pp" if a.unit == "%" else a.unit} if a.unit else {"", *_declared(a, case)}
+        units = {"pp" if a.unit == "%" else a.unit} if a.unit else {"", *_units_around(a, case)}
         results = [Number(float(apart), unit, 0, 0) for unit in units]
         for over, under in ((a.value, b.value), (b.value, a.value)):
             results += [Number(over / under, "×", 0, 0), Number(abs(over / under - 1), "", 0, 0)]
@@ -120,7 +120,7 @@ def _comparable(case: ClaimCase) -> Iterator[tuple[Number, Number]]:
 
 
 def _names_of_unit(number: Number, case: ClaimCase) -> set[str]:
-    return {_unit_name(number.unit)} if number.unit else _declared(number, case)
+    return {_unit_name(number.unit)} if number.unit else _units_around(number, case)
 
 
 def _of_one_kind(a: Number, b: Number, text: str, wanted: set[str]) -> bool:
@@ -323,10 +323,10 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     if claimed.unit == stated.unit:
         return True
     # A unit that only one side writes beside its number must stand in the quote as a word ("Latency (ms): 12").
-    return not stated.unit and mine is not None and mine.name in _declared(stated, case)
+    return not stated.unit and mine is not None and mine.name in _units_around(stated, case)
 
 
-def _declared(stated: Number, case: ClaimCase) -> set[str]:
+def _units_around(stated: Number, case: ClaimCase) -> set[str]:
     """Names of the units that a number without one may have: those in the header of its column, else those of the words around it."""
     columns = " ".join(
         c.header

@@ -130,7 +130,7 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
     answers = [_searched(attempt, text, primary, wanted=True) for text in expectation.expect]
     answers += [_searched(attempt, text, primary, wanted=False) for text in expectation.forbid]
     for move in expectation.moves:
-        sign = _moved(attempt, *move)
+        sign = _move_sign(attempt, *move)
         answers.append(
             replace(sign, shows="gain") if _is_primary(attempt, move[0], primary) else sign
         )
@@ -256,7 +256,7 @@ def profile_of(attempt: Attempt, side: Side) -> tuple[Profile | None, tuple[str,
     return None, names
 
 
-def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Sign:
+def _move_sign(attempt: Attempt, name: str, direction: str, least: float) -> Sign:
     """Whether a metric, else a bucket or an operation of the profiles, moved as was predicted."""
     predicted = f"predicted {name} {direction}{f' by {100 * least:g} %' if least else ''}"
     sign = 1 if direction == "up" else -1

@@ -91,7 +91,7 @@ def _measured(target: Target, attempt: Attempt, name: str) -> Measured:
     unit = target.unit if name == target.metric else ""
     way = target.direction_for(name)
     reading = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
-    one, other = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
+    one, other = _record_spread(attempt, name, "change"), _record_spread(attempt, name, "parent")
     sides = (one or reading.change, other or reading.parent)
     least = target.least_effect(name, sides[1].middle if sides[1] else 0.0)
     reading = replace(reading, least=least, change=sides[0], parent=sides[1])
@@ -103,7 +103,7 @@ def _measured(target: Target, attempt: Attempt, name: str) -> Measured:
     return replace(reading, interval=interval, place=place)
 
 
-def _stated(attempt: Attempt, name: str, side: Side) -> Spread | None:
+def _record_spread(attempt: Attempt, name: str, side: Side) -> Spread | None:
     """The spread that a single record states of its own repeats."""
     values, samples = attempt.values(name, side), attempt.of("bench", side)
     spreads = [(dev, n) for s in samples for metric, dev, n in s.spreads if metric == name]

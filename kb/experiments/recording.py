@@ -91,7 +91,7 @@ def _runs_in(file: Path, side: Side, metric: str) -> Iterator[Elsewhere]:
             f"{file}: {size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)"
         )
     if data.lstrip()[:1] not in (b"{", b"["):
-        yield _run(_stated(file, data), side, metric, data)
+        yield _run(_log_record(file, data), side, metric, data)
         return
     try:
         whole = json_of(data)
@@ -109,7 +109,7 @@ def _runs_in(file: Path, side: Side, metric: str) -> Iterator[Elsewhere]:
         yield _run(item, side, metric, data if index == 1 else b"")
 
 
-def _stated(file: Path, data: bytes) -> dict[str, object]:
+def _log_record(file: Path, data: bytes) -> dict[str, object]:
     """A log in the shape of a JSON record. Raises KbError where it holds no run."""
     lines = metrics_in(data)
     words = (line.strip().partition(": ") for line in data.decode("utf-8", "replace").splitlines())

@@ -36,7 +36,7 @@ def runs_of_target(base: Base, target: str) -> list[Run]:
     pages = [p for p in pages if p.type == "experiment" and (p.field("target") or target) == target]
     if not pages:
         raise KbError(
-            f"no experiments of '{target}' below wiki/experiments/{target}; `kb experiment list` names the targets"
+            f"no experiments of '{target}' below {base.page(f'experiments/{target}')}; `kb experiment list` names the targets"
         )
     ledgers: dict[str, list[Run]] = {}
     return [_run_of_page(base, page, ledgers) for page in sorted(pages, key=lambda p: p.order)]

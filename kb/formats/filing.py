@@ -282,7 +282,7 @@ def undo(layout: Layout, receipt: str) -> Undo:
             if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest
         ]
         _refuse(receipt, "changed", changed, "Move or restore these pages first")
-        moved = [] if all(here.values()) else _moved(layout, folder, set(here))
+        moved = [] if all(here.values()) else _pages_elsewhere(layout, folder, set(here))
         _refuse(receipt, "moved", moved, "Remove or move back these pages first")
         _take_back(layout, folder)
         return Undo(
@@ -299,7 +299,7 @@ def _refuse(receipt: str, what: str, pages: Sequence[str], remedy: str) -> None:
         raise KbError(f"import {receipt} cannot be taken back: {message}")
 
 
-def _moved(layout: Layout, folder: Path, filed: set[str]) -> list[str]:
+def _pages_elsewhere(layout: Layout, folder: Path, filed: set[str]) -> list[str]:
     """Pages that name this import's ledger and stand where it filed none."""
     named = f"{folder.relative_to(layout.root).as_posix()}/".encode()
     pages = {p.relative_to(layout.root).as_posix(): p for p in sorted(layout.wiki.rglob("*.md"))}

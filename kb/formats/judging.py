@@ -143,7 +143,7 @@ def _verdict(
         case Outcome.DISCARDED:
             return (
                 Verdict.REFUTED,
-                f"Refuted: discarded by its loop ({own}){_moved(run, before, segment)}.",
+                f"Refuted: discarded by its loop ({own}){_move_text(run, before, segment)}.",
             )
         case Outcome.KEPT if not baseline:
             return _of_kept(run, best, segment, residuals, own)
@@ -151,12 +151,12 @@ def _verdict(
         return Verdict.BASELINE, "Baseline: what later runs are held against."
     canonical = canonical_verdict(run.status) if run.outcome is Outcome.OTHER else None
     if canonical not in (None, Verdict.OTHER):
-        message = f"{canonical.capitalize()}: the verdict of its loop ({own}){_moved(run, before, segment)}."
+        message = f"{canonical.capitalize()}: the verdict of its loop ({own}){_move_text(run, before, segment)}."
         return canonical, message
     measured = before and run.value is not None and before.value is not None and segment.direction
     if run.outcome is not None or not measured:
         return "", ""
-    least, moved = least_effect_of(segment.metric), _moved(run, before, segment)
+    least, moved = least_effect_of(segment.metric), _move_text(run, before, segment)
     if _gain(run.value, before.value, segment) <= least:
         return Verdict.REFUTED, f"Refuted: no gain beyond {least:.2%} over the baseline{moved}."
     return (
@@ -169,7 +169,7 @@ def _of_kept(
     run: Run, best: Run | None, segment: Segment, residuals: Sequence[float], own: str
 ) -> tuple[str, str]:
     """Verdict of a kept run: by the spread that both runs state, else by the loop's own confidence, else by its decision."""
-    moved = _moved(run, best, segment)
+    moved = _move_text(run, best, segment)
     band = _band(run.metric(run.primary), best.metric(best.primary)) if best else None
     if band is not None and run.value is not None and best and best.value is not None:
         gain, message = (
@@ -213,7 +213,7 @@ def _band(change: Metric | None, parent: Metric | None) -> float | None:
     )
 
 
-def _moved(run: Run, before: Run | None, segment: Segment) -> str:
+def _move_text(run: Run, before: Run | None, segment: Segment) -> str:
     """`; val_bpb 1.005 after 0.9979 (0.71 % worse)`; empty where either side is not measured."""
     if before is None or run.value is None or before.value is None:
         return ""

@@ -166,7 +166,7 @@ def detected(path: Path) -> Located:
     first = next(iter(candidates), format_named("prose"))
     if first.order < _CERTAIN or path.stat().st_size > _READ_BY_ALL:
         return Located(first, path)
-    counts = {f.name: runs_told(f, path) for f in candidates}
+    counts = {f.name: outcome_count(f, path) for f in candidates}
     best = max(candidates, key=lambda f: (counts[f.name], -f.order), default=first)
     if not counts.get(best.name) and best.order >= _PAGES:
         best = format_named("prose")
@@ -174,7 +174,7 @@ def detected(path: Path) -> Located:
     return Located(best, path, others)
 
 
-def runs_told(format_: LogFormat, path: Path) -> int:
+def outcome_count(format_: LogFormat, path: Path) -> int:
     """How many runs of a log a format reads that say what came out of them."""
     runs = (e for e in format_.read(path, Ask()) if isinstance(e, Run))
     return sum(r.value is not None or r.outcome not in (None, Outcome.OTHER) for r in runs)

@@ -265,12 +265,10 @@ class _Diagnosis:
         return Finding(page.path, 0, "wikilink", "no page or file has that name", hint=hint)
 
     def _broken(self, href: str, target: str, page: Page) -> Finding:
-        spelled = self.files.names.spelled(target, rooted=href.startswith("/")) if target else ""
-        others = (
-            [c for c in self.by_name.get(posixpath.basename(target), ()) if c != page.path]
-            if target
-            else []
+        spelled = self.files.names.spelled(
+            target, self.files.layout.page(target) if href.startswith("/") else target
         )
+        others = [c for c in self.by_name.get(posixpath.basename(target), ()) if c != page.path]
         candidates = [spelled] if spelled else others
         if len(candidates) == 1:
             hint = f"did you mean {relative(candidates[0], page.folder)}?"

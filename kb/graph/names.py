@@ -103,9 +103,9 @@ class Names:
         like = set(self.by_title.get(slug_of(name), ())) if name else set()
         return relative(min(like), page.folder) if len(like) == 1 else ""
 
-    def spelled(self, path: str, *, rooted: bool) -> str:
-        """The one page that a path leads to but for its `.md`, its case or, written from the root (`/x`), the folder wiki/; else empty."""
-        for start in (path, f"wiki/{path}") if rooted else (path,):
+    def spelled(self, *paths: str) -> str:
+        """The one page to which the first of these paths that leads to any does, but for its `.md` or its case; else empty."""
+        for start in paths:
             for end in (start, f"{start}.md"):
                 like = [end] if end in self.pages else self.by_fold.get(end.casefold(), [])
                 if len(like) == 1:

@@ -65,7 +65,7 @@ def topics_of(
 
 
 def _topics(survey: WikiSurvey) -> tuple[Topic, ...]:
-    spoken = _spoken(survey)
+    spoken = _runs_by_words(survey)
     near = {
         p: _pulled_ties(survey, p, spoken[p]) if p in spoken else ties
         for p, ties in survey.near.items()
@@ -135,7 +135,7 @@ def _candidates(pages: Mapping[str, Page]) -> list[str]:
     ] or all_of_kind
 
 
-def _spoken(survey: WikiSurvey) -> dict[str, frozenset[str]]:
+def _runs_by_words(survey: WikiSurvey) -> dict[str, frozenset[str]]:
     """Concept -> runs that pull it."""
     words, candidates = survey.words, _candidates(survey.pages)
     spoken = {p: _speaking(survey, p) for p in candidates}

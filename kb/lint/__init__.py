@@ -78,7 +78,7 @@ def lint(
     levels, wanted = levels_of(matter.layout.config), {*codes}
     findings = [
         f
-        for f in _stated(matter, levels, strict="wikilink" in wanted)
+        for f in _room_findings(matter, levels, strict="wikilink" in wanted)
         if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
     ]
     places = tuple(p.rstrip("/") for p in under)
@@ -99,7 +99,9 @@ def lint(
     )
 
 
-def _stated(matter: Matter, levels: Mapping[str, Level], *, strict: bool) -> Iterable[Finding]:
+def _room_findings(
+    matter: Matter, levels: Mapping[str, Level], *, strict: bool
+) -> Iterable[Finding]:
     """Findings of all rooms; `strict`: of a wiki that writes wikilinks by habit these too."""
     yield from matter.scanned
     for page in matter.pages.values():

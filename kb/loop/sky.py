@@ -58,7 +58,7 @@ def job_of(layout: store.Layout, target: Target) -> str:
     """The text of a job: resources as the target page's `resources:` says them, and its commands as variables that a launch may set."""
     if not target.benchmark:
         raise KbError(
-            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md; the job runs it"
+            f"no benchmark: say `benchmark:` in {layout.page(f'targets/{target.name}.md')}; the job runs it"
         )
     front = read(target.path, store.read_bytes(layout, target.path)).front if target.path else {}
     stated = front.get("resources")

@@ -6,7 +6,7 @@ from kb.refuted.intent import Aim
 from kb.run.record import Lever
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.
-TOLD = frozenset(("hypothesis", "bullet", "row", "principle"))
+_STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Card:
         return self.date, self.number, self.evidence
 
     @property
-    def is_told(self) -> bool:
+    def is_statement(self) -> bool:
         """Whether it is read from a statement and not from an experiment."""
-        return self.kind in TOLD
+        return self.kind in _STATED_KINDS
 
 
 def as_of(card: Card, *, by_then: bool) -> Card:

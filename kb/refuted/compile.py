@@ -69,7 +69,7 @@ def cards_of(
     failed = {path: card for path, (card, _) in own.items()}
     # A failed run's own page is told by its card.
     listed = [(p, r.statements) for p, r in runs.items() if p not in failed and r.statements]
-    sources, others = _stated([*listed, *statements], failed, known, graph)
+    sources, others = _statement_cards([*listed, *statements], failed, known, graph)
     rare = rarity_of(counts_of(((c.target, c.aim) for c in others), beside=counts))
     own_cards = (
         replace(c, told_by=tuple(sorted(sources[p] - {p}))) if p in sources else c
@@ -82,7 +82,7 @@ def cards_of(
     return tuple(sorted(located, key=lambda c: (*c.order, c.id)))
 
 
-def _stated(
+def _statement_cards(
     statements: Iterable[tuple[str, Sequence[Statement]]],
     failed: Mapping[str, Card],
     known: Mapping[str, Facts],

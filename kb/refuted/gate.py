@@ -172,17 +172,17 @@ class Gate:
             groups,
         )
 
-    def refuse_unknown(self, target: str) -> None:
-        """Raises KbError at a target of which there is neither experiment nor page, where others are known."""
-        page = "select 1 from standing where type = 'target' and path like ?"
+    def refuse_unknown(self, target: str, page: str) -> None:
+        """Raises KbError at a target of which there is neither experiment nor page, where others are known; `page` is where its page belongs."""
         known = targets(self.db)
         if not target or not known or target in known:
             return
-        if not self.db.execute(page, (f"%/{target}.md",)).fetchone():
+        query = "select 1 from standing where type = 'target' and path like ?"
+        if not self.db.execute(query, (f"%/{target}.md",)).fetchone():
             near = get_close_matches(target, known, n=1, cutoff=0.0)[0]
             raise KbError(
                 f"nothing is known of a target '{target}' (nearest: {near}); known: {', '.join(known)}; "
-                f"a new one begins with its page, wiki/targets/{target}.md"
+                f"a new one begins with its page, {page}"
             )
 
     def _counts(self, target: str) -> Counts:
@@ -247,7 +247,7 @@ class Gate:
             alike = by_value(question.pulls, candidate.pulls, question.aim.terms)
         kind, lever = alike.kind, alike.lever
         # What already differs in value or way was tried only where a run of this target tried it.
-        own = not card.is_told and _kinship(question.target, card.target) == 1.0
+        own = not card.is_statement and _kinship(question.target, card.target) == 1.0
         decides = alike.decides and (own or kind == "same-value")
         whole = _kinship(question.target, card.target) * decides
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
@@ -256,7 +256,7 @@ class Gate:
         same_target = question.target in ("", card.target)
         near = score >= _ALIKE or _is_named(card, question.aim.terms)
         speaks = same_target and near and not _apart(question.aim, card.aim)
-        worth = min(1.0, score * (_HALF if card.is_told else 1.0))
+        worth = min(1.0, score * (_HALF if card.is_statement else 1.0))
         return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
 
 
@@ -265,7 +265,7 @@ def _is_named(card: Card, terms: dict[str, float]) -> bool:
     *_, folder, stem = ("", *card.evidence.removesuffix(".md").split("/"))
     name = folder if records_run(folder, stem, reports=True) else stem
     words = {t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#"}
-    return not card.is_told and len(words) > 1 and words <= terms.keys()
+    return not card.is_statement and len(words) > 1 and words <= terms.keys()
 
 
 def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:
@@ -289,7 +289,7 @@ def _match(question: _Question, card: Card, kind: str, lever: Move | None, score
         by=card.by,
         reopen_if=card.reopen_if,
         acknowledged=_acknowledged(question, card, differs=bool(diffs)),
-        source="statement" if card.is_told else "experiment",
+        source="statement" if card.is_statement else "experiment",
     )
 
 

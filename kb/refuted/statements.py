@@ -276,10 +276,10 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     for section in _sections(page, document, records):
         read_to = 0
         if section.is_item:
-            yield from _headed(page, document, section, is_record=bool(records))
+            yield from _heading_statements(page, document, section, is_record=bool(records))
             read_to = section.end if records else 0
         elif section.tells:
-            reported, read_to = _reported(page, document, section, has_failed=has_failed)
+            reported, read_to = _section_report(page, document, section, has_failed=has_failed)
             yield from reported
         for at in range(section.start, section.stop):
             block = document.blocks[at]
@@ -291,7 +291,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
                 yield from _of_entry(page, block, section, entry)
 
 
-def _headed(
+def _heading_statements(
     page: Page, document: Document, section: _ListPart, *, is_record: bool
 ) -> Iterator[Statement]:
     """A heading that is an item of a list of failures; what a record is about stands in its first entry too."""
@@ -303,7 +303,7 @@ def _headed(
     return _item(page, head.line, end, section.anchor, prose, section.mode, subject=title)
 
 
-def _reported(
+def _section_report(
     page: Page, document: Document, section: _ListPart, *, has_failed: bool
 ) -> tuple[list[Statement], int]:
     """What a section of an owner's notes (by whose labels what they tell of `has_failed`) reports to have failed, and up to which line it says nothing else."""

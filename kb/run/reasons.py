@@ -169,7 +169,7 @@ def _reading(e: Evidence, criterion: Falsification) -> bool | None:
     return ends.pop() if len(ends) == 1 else None
 
 
-def _spoken(e: Evidence, criterion: Falsification) -> str:
+def _reading_text(e: Evidence, criterion: Falsification) -> str:
     reading = e.interval(criterion.metric)
     assert reading
     sign = " %" if criterion.metric == GAIN else ""
@@ -181,13 +181,17 @@ def _spoken(e: Evidence, criterion: Falsification) -> str:
 
 def falsified(e: Evidence) -> str:
     met = next((c for c in e.falsification if _reading(e, c)), None)
-    return f"the falsification criterion `{to_text(met)}` is met: {_spoken(e, met)}" if met else ""
+    return (
+        f"the falsification criterion `{to_text(met)}` is met: {_reading_text(e, met)}"
+        if met
+        else ""
+    )
 
 
 def criterion_open(e: Evidence) -> str:
     for criterion in e.falsification:
         if _reading(e, criterion) is None and e.interval(criterion.metric):
-            return f"whether `{to_text(criterion)}` is met is open: {_spoken(e, criterion)}"
+            return f"whether `{to_text(criterion)}` is met is open: {_reading_text(e, criterion)}"
     return ""
 
 

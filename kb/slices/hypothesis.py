@@ -110,7 +110,7 @@ def _to_baseline(into: OpenSlice) -> str:
     if lacking and page:
         message += f" {page.path} lacks {lacking}."
     elif lacking:
-        message += f" wiki/targets/{name}.md is to be written, with {lacking}."
+        message += f" Its page, targets/{name}.md of the wiki, is to be written, with {lacking}."
     return (
         f"{message} `kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
         "five repeats on a quiet host tell its noise, a profile of it the first question to ask."

@@ -41,7 +41,7 @@ class TimeShare(NamedTuple):
 def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:
     """The buckets of the table that stands for the frontier, the largest first."""
     tables = ((e.path, _shares(e.account.buckets)) for e in _tables(outcomes))
-    path, rows = next(tables, None) or _spoken(outcomes)
+    path, rows = next(tables, None) or _sentence_breakdown(outcomes)
     words = [words_of(name) for name, _ in rows]
     own = (w.difference(*(o for o in words if o is not w)) for w in words)
     listed = [TimeShare(*row, w, path) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
@@ -71,7 +71,7 @@ def _aims(outcomes: Outcomes, aimed: Sequence[Facts]) -> str:
     return f"; {len(won)} of {len(aimed)} aimed runs won{brought}" if aimed else "; 0 runs aimed"
 
 
-def _spoken(outcomes: Outcomes) -> tuple[str, list[tuple[str, float]]]:
+def _sentence_breakdown(outcomes: Outcomes) -> tuple[str, list[tuple[str, float]]]:
     """The breakdown that a sentence lists, of the run that stands nearest to the frontier, behind the path of its page."""
     notes = ((e.path, n.text) for e in _order(outcomes) for n in e.account.profile)
     lists = ((path, _LISTED.findall(text)) for path, text in notes)
@@ -151,13 +151,13 @@ def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
         yield from quoted(e, notes[: 5 if e is best else 2], before)
     if len(tables) > 1:
         old, new = sorted(tables, key=lambda e: e.order)
-        if moved := _moved(new.account.buckets, old.account.buckets):
+        if moved := _share_moves(new.account.buckets, old.account.buckets):
             yield Line(
                 f"from {handle(old.path)} to {handle(new.path)}: {'; '.join(moved)}", new.path
             )
 
 
-def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
+def _share_moves(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
     """Buckets whose stated share differs by half a point or more between two tables."""
     now, then = (
         {name.split("(")[0].strip().lower(): _first(rest, "%") for name, _, rest in cells}

@@ -112,5 +112,5 @@ def _try(outcomes: Outcomes, same: Sequence[Facts], place: int) -> str:
         f"{' '.join((handle(o.path), *DIGITS.findall(outcomes.change(o))))}: {outcomes.result(o) or o.verdict.canonical}"
         for o in others
     )
-    values_told = f" (also {', '.join(values)})" if others else ""
-    return f"{handle(e.path)} {cut(outcomes.change(e), 90)}: {result}{values_told}{f'; {reason}' if reason else ''}"
+    other_values = f" (also {', '.join(values)})" if others else ""
+    return f"{handle(e.path)} {cut(outcomes.change(e), 90)}: {result}{other_values}{f'; {reason}' if reason else ''}"

@@ -296,7 +296,7 @@ def _of_effect(text: str, at: int) -> bool:
     return direction_of(" ".join(re.findall(r"[A-Za-z/]+", text[at : at + 40])[:4])) is not None
 
 
-def _moved(numbers: re.Match[str]) -> str:
+def _arrow_way(numbers: re.Match[str]) -> str:
     """Which way the numbers of an arrow go; empty where they are equal, or none."""
     values = [number_of(g.rstrip(".,")) for g in numbers.groups() if g]
     if len(values) != 2 or None in values or values[0] == values[1]:
@@ -304,7 +304,7 @@ def _moved(numbers: re.Match[str]) -> str:
     return "raise" if values[1] > values[0] else "lower"
 
 
-def _cued(text: str) -> str | None:
+def _verb_way(text: str) -> str | None:
     """Which way the verbs of a text move a lever; empty where they say both ways, None where they say nothing."""
     lower = text.lower()
     text = text if len(text) == len(lower) else lower
@@ -324,8 +324,8 @@ def direction_in(title: str, statement: str) -> str:
     not, or say both ways.
     """
     for text in (title, statement):
-        moved = {way for way in map(_moved, _ARROW.finditer(text)) if way}
-        cued = moved.pop() if len(moved) == 1 else _cued(text)
+        moved = {way for way in map(_arrow_way, _ARROW.finditer(text)) if way}
+        cued = moved.pop() if len(moved) == 1 else _verb_way(text)
         if cued is not None:
             return cued
     return ""
@@ -348,7 +348,7 @@ def way_of(clause: str, name: str) -> str:
     end = at + len(name)
     behind = clause[end : end + _BEHIND].lower()
     moved = _ARROW.match(behind.lstrip("`* :=")) if behind else None
-    if moved and (way := _moved(moved)):
+    if moved and (way := _arrow_way(moved)):
         return way
     if switched := _SWITCHED.match(behind):
         return "enable" if switched["way"] in ("on", "enabled") else "disable"

@@ -182,7 +182,7 @@ def _naming(name: str, unit: str, tokens: bool) -> tuple[str, str, float, Direct
     pace = known is not None and known.dimension.startswith("time/")
     if pace and name == unit:
         words = [unit.partition("/")[2].strip(), "time"]
-    rated = "" if pace else _rated(name, unit)
+    rated = "" if pace else _own_rate(name, unit)
     if rated and direction_of(name) != "lower":
         label = _rate(rated, per)
         return label, label, 1.0, direction_of(label) or direction_of(name)
@@ -196,7 +196,7 @@ def _naming(name: str, unit: str, tokens: bool) -> tuple[str, str, float, Direct
     return label, "ms", 1e3 * unit_of(unit).factor, direction_of(label)
 
 
-def _rated(name: str, unit: str) -> str:
+def _own_rate(name: str, unit: str) -> str:
     """The rate that a metric is, by its unit, else by its name; empty for none, and for one of which nobody knows the direction."""
     rated = unit or unit_in(name) or (name if "/" in name and " " not in name else "")
     return rated if ("/" in rated or names_itself(rated)) and direction_of(rated) else ""

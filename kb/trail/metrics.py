@@ -26,7 +26,7 @@ def metrics_of(
     In text the first reading of a name counts, in this order: table cells that are surely this run's, the title, the parts. Where a
     later reading has the same figure with more digits than a sentence, that is it.
     """
-    if declared := tuple(_declared(page)):
+    if declared := tuple(_front_metrics(page)):
         return declared
     run = run_label_of(page)
     title = plain_text(page.title)
@@ -70,7 +70,7 @@ def _finer(metric: Metric, known: MetricReading) -> bool:
     )
 
 
-def _declared(page: Page) -> Iterable[Metric]:
+def _front_metrics(page: Page) -> Iterable[Metric]:
     stated = page.front.get("metrics")
     for name, value in stated.items() if isinstance(stated, dict) else ():
         fields = value if isinstance(value, dict) else {"value": value}

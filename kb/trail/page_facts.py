@@ -62,7 +62,7 @@ def facts_of(page: Page, text: str) -> bytes | None:
 def read_facts(page: Page, text: str) -> Facts:
     """Facts of an experiment page and its text (newlines `\\n`)."""
     passages = passages_of(text)
-    facts = _declared(page)
+    facts = _front_facts(page)
     first_section = next((s.start for s in page.sections if s.level > 1), page.lines + 1)
     lead = _between(passages, 0, first_section)
     parts = [(p.name, _between(passages, p.start, p.end)) for p in facts.places]
@@ -119,7 +119,7 @@ def _opening(lead: tuple[Passage, ...]) -> str:
     return opening if len(opening) > _SHORTEST_LEAD else ""
 
 
-def _declared(page: Page) -> Facts:
+def _front_facts(page: Page) -> Facts:
     """What front matter, name and links of a page say."""
     stated = (*page.words("levers"), *page.words("lever"))
     return Facts(

@@ -75,7 +75,7 @@ def run(request: CheckProposal, caller: Caller) -> Checked:
             tuple(gate.check(proposal) for proposal in _batch(request.batch, caller)), batch=True
         )
     text = _proposal(request.proposal, caller)
-    gate.refuse_unknown(request.target)
+    gate.refuse_unknown(request.target, layout.page(f"targets/{request.target}.md"))
     name = "" if request.proposal in ("-", text) else request.proposal
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.

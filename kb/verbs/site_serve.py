@@ -38,18 +38,18 @@ class _Files(http.server.SimpleHTTPRequestHandler):
             "/kb-reload.js": (_SCRIPT, "text/javascript"),
         }
         if self.path in own:
-            return self._headed(*own[self.path])
+            return self._answer(*own[self.path])
         file = Path(self.translate_path(self.path))
         file = (
             file / "index.html" if file.is_dir() and self.path.split("?")[0].endswith("/") else file
         )
         if file.suffix == ".html" and file.is_file():
-            return self._headed(
+            return self._answer(
                 file.read_bytes().replace(b"</body>", _RELOAD), "text/html; charset=utf-8"
             )
         return super().send_head()
 
-    def _headed(self, data: bytes, kind: str) -> io.BytesIO:
+    def _answer(self, data: bytes, kind: str) -> io.BytesIO:
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))

@@ -81,7 +81,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
     head = cells_of(objects[0].value) if objects else {}
     around = bool(objects) and not objects[0].line.number
-    stated = _stated(head, {n for c in cells for n in c}, around=around)
+    stated = _ask_of(head, {n for c in cells for n in c}, around=around)
     layout = layout_of_objects(cells, stated, ask)
     counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(ColumnRole.METRIC)}
     shared = frozenset(n for n, k in counts.items() if len(cells) > 1 and 2 * k > len(cells))
@@ -120,7 +120,7 @@ def _tells_results(cells: Sequence[dict[str, str]], runs: Sequence[dict[str, str
     )
 
 
-def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
+def _ask_of(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
     """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
     ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
     named = [v for n, v in head.items() if v in names and n not in names] if around else []

@@ -35,7 +35,7 @@ def unsafe_links(matter: Matter) -> Iterator[Finding]:
 def moved_to(matter: Matter, finding: Finding) -> str:
     """The link that a broken one must be: to the one page of that name. Empty where it is not certain that this is the page that was meant.
 
-    Certain is the same path but for `.md`, case or the folder wiki/, a name of three words or more, or one that stood in a folder of the
+    Certain is the same path but for `.md`, case or the folder of the wiki, a name of three words or more, or one that stood in a folder of the
     same name (a link one level too deep); an anchor must be there.
     """
     page = matter.pages[finding.path]
@@ -44,7 +44,9 @@ def moved_to(matter: Matter, finding: Finding) -> str:
         return ""
     target, anchor = where
     rooted = finding.target.startswith("/")
-    moved = matter.names.spelled(target, rooted=rooted) or _moved_page(matter, target, page.path)
+    moved = matter.names.spelled(
+        target, matter.layout.page(target) if rooted else target
+    ) or _moved_page(matter, target, page.path)
     if not moved or anchor and anchor not in matter.pages[moved].anchors:
         return ""
     rest = finding.target[len(finding.target.partition("#")[0].partition("?")[0]) :]
