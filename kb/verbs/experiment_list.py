@@ -67,8 +67,8 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
         _line(layout, e, fitting[at - 1] if at else None, one_target=bool(request.target))
         for at, e in enumerate(fitting[first:end], first)
     )
-    if listed and not fitting:
-        caller.talk(f"none of {len(listed)} experiments fits")
+    if not fitting:
+        caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments yet")
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
     return ExperimentList(fitting, lines)

@@ -50,7 +50,7 @@ class SearchHits(Result):
             place, is_quoted = f"{a.path}#{a.anchor}" if a.anchor else a.path, a.type == CAPTURED
             mark, quote = (" (captured, quoted)", "> ") if is_quoted else ("", "")
             lines.append(f"{place}:{a.line}  {a.title}{mark}\n    {quote}{a.snippet}")
-        return "\n".join(lines)
+        return "\n".join(lines) or "nothing found"
 
 
 def run(request: Search, caller: Caller) -> SearchHits:
