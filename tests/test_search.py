@@ -198,8 +198,8 @@ def test_captured_text_is_found_as_quoted_material_and_follows_its_source(base, 
     assert "\u202e" not in found[0]["snippet"] and "\u200b" not in found[0]["snippet"]
     shown = kb_command("search", "quokkafuse", cwd=base.root).stdout
     assert "(captured, quoted)\n    > The quokkafuse pass" in shown
-    assert kb_command("search", "quokkafuse", "--type", "concept", cwd=base.root).stdout.strip() == ""
-    assert kb_command("search", "vmem", "--type", "captured", cwd=base.root).stdout.strip() == ""
+    assert kb_command("search", "quokkafuse", "--type", "concept", cwd=base.root).stdout.strip() == "nothing found"
+    assert kb_command("search", "vmem", "--type", "captured", cwd=base.root).stdout.strip() == "nothing found"
     captured_source(base.root, "paper", "# Paper\n\nAbout wombats alone.\n", "A paper")
     assert "quokkafuse" not in kb_command("search", "quokkafuse", cwd=base.root).stdout
     assert "sources/paper" in kb_command("search", "wombats", cwd=base.root).stdout
