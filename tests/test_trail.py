@@ -640,6 +640,8 @@ def test_the_doors_print_list_show_status_stop_check_and_retro(make_base, kb_com
         "parent",
     }
     assert "Run 2" in kb_command("experiment", "show", listed[1]["path"], cwd=layout.root).stdout
+    as_json = json.loads(kb_command("experiment", "show", listed[1]["path"], "--format", "json", cwd=layout.root).stdout)
+    assert as_json["path"] == listed[1]["path"] and as_json["levers"] == listed[1]["levers"]
     assert (
         "no experiment"
         in kb_command("experiment", "show", "wiki/x.md", cwd=layout.root, ok=(2,)).stderr

@@ -17,7 +17,6 @@ from kb.claims.filed import (
     conflicts,
     file_claims,
     is_withdrawn,
-    plain,
     readable_claims,
     withdraw,
 )
@@ -36,7 +35,6 @@ __all__ = [
     "conflicts",
     "file_claims",
     "is_withdrawn",
-    "plain",
     "readable_claims",
     "ruling_on",
     "withdraw",

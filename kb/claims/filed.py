@@ -168,11 +168,6 @@ def _rounding(value: float) -> float:
     return 0.5 / max(1.0, float(digits.rstrip("0") or 1)) if value else 0.0
 
 
-def plain(value: object) -> object:
-    """Claims and conflicts as plain tables and lists, for JSON."""
-    return msgspec.to_builtins(value)
-
-
 def about(claims: Iterable[Claim], subject: str) -> tuple[Claim, ...]:
     """Claims whose quantity or sentence speaks of a subject: all its words stand there."""
     wanted = set(words_of(subject))

@@ -49,7 +49,7 @@ def parser_of(verb: Verb) -> argparse.ArgumentParser:
     parser = _Parser(prog=f"kb {verb.words}", description=_plain(_sentence(verb.summary)))
     for option in verb.options:
         _add(parser, option)
-    formats = verb.result.formats
+    formats = verb.formats
     if len(formats) > 1:
         parser.add_argument(
             "--format",
@@ -151,7 +151,7 @@ def _answer(words: list[str]) -> int:
         return _list(words, known)
     typed = _joined(words[len(verb.words.split()) :], verb)
     values = vars(parser_of(verb).parse_args(typed))
-    form = values.pop("_format", verb.result.formats[0])
+    form = values.pop("_format", verb.formats[0])
     request = verb.request(
         **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
     )

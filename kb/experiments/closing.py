@@ -43,7 +43,10 @@ class Remarks:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What closing did. `again`: the page had been filed before; `superseded` is then the verdict that a later note took the place of."""
+    """What closing did. `again`: the page had been filed before; `superseded` is then the verdict that a later note took the place of.
+
+    `hint` says what may still be done; of a trial `outcome` and `receipt` are what the gate answered.
+    """
 
     path: str
     verdict: str
@@ -56,6 +59,10 @@ class Closed:
     written: tuple[str, ...] = ()
     superseded: str = ""
     more: int | None = None
+    hint: str = ""
+    dry_run: bool = False
+    outcome: str = ""
+    receipt: str = ""
 
 
 def close(

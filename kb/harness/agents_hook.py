@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from kb import KbError, store
 from kb.harness.agents_watch import WATCH_NAME
 from kb.store import json_of
-from kb.verbs import Caller, TextAnswer, argument
+from kb.verbs import Caller, Result, argument, text_result
+
+FORMATS = ("text",)
 
 EVENTS = ("stop", "session-start", "edit", "before", "after")
 # What pi passes on to its agent; other harnesses cut later.
@@ -29,7 +31,7 @@ class HookCall:
     )
 
 
-def run(request: HookCall, caller: Caller) -> TextAnswer:
+def run(request: HookCall, caller: Caller) -> Result:
     try:
         event = json_of(caller.stdin() or b"{}")
     except ValueError as error:
@@ -39,14 +41,14 @@ def run(request: HookCall, caller: Caller) -> TextAnswer:
     target = file.read_text(encoding="utf-8").strip() if file.exists() else ""
     event = event if isinstance(event, dict) else {}
     if request.event == "stop":
-        return TextAnswer(_blocked(_reasons(layout, caller, target)) if target else "")
+        return text_result(_blocked(_reasons(layout, caller, target)) if target else "")
     if request.event == "edit":
-        return TextAnswer(_edit(layout, caller, event, target))
+        return text_result(_edit(layout, caller, event, target))
     if request.event == "session-start":
-        text = caller.call("load", {"step": "resume", "target": target}).to_text()
+        text = caller.call("load", {"step": "resume", "target": target}).text
         output = {"hookEventName": "SessionStart", "additionalContext": text}
-        return TextAnswer(json.dumps({"hookSpecificOutput": output}, ensure_ascii=False))
-    return TextAnswer(_pi(caller, event, target, before=request.event == "before"))
+        return text_result(json.dumps({"hookSpecificOutput": output}, ensure_ascii=False))
+    return text_result(_pi(caller, event, target, before=request.event == "before"))
 
 
 def _blocked(reasons: list[str]) -> str:
@@ -62,13 +64,13 @@ def _blocked(reasons: list[str]) -> str:
 
 def _reasons(layout: store.Layout, caller: Caller, target: str) -> list[str]:
     """Why the loop goes on: runs in flight, pages that do not pass, and what `stop-check` says."""
-    flying = [t for t in caller.call("status", {"target": target}).targets][0].in_flight
+    flying = caller.call("status", {"target": target}).value["targets"][0].in_flight
     reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
     folder = layout.page(f"experiments/{target}")
     if (layout.root / folder).is_dir():
-        errors = caller.call("lint", {"paths": [folder]}).report.errors
+        errors = caller.call("lint", {"paths": [folder]}).value.errors
         reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
-    return reasons + list(caller.call("stop-check", {"target": target}).reasons)
+    return reasons + list(caller.call("stop-check", {"target": target}).value["reasons"])
 
 
 def _edit(layout: store.Layout, caller: Caller, event: dict, target: str) -> str:
@@ -131,8 +133,8 @@ def _pi(caller: Caller, event: dict, target: str, *, before: bool) -> str:
     text = ""
     if before:
         values = {"step": "hypothesis", "target": target, "query": description, "budget": 1800}
-        text = caller.call("load", values).to_text()
+        text = caller.call("load", values).text
     elif description:
         values = {"proposal": "-", "target": target}
-        text = caller.call("check", values, text=description).to_text()
+        text = caller.call("check", values, text=description).text
     return text.encode()[:_LARGEST].decode("utf-8", "ignore")

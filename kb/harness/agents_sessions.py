@@ -1,13 +1,9 @@
 """kb agents sessions [serve]: read session logs of a harness: steps run and skipped, tokens a step, compactions, wording to mend."""
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, argument, flag
-
-if TYPE_CHECKING:
-    from kb.harness.conduct import Conduct
 
 _LARGEST = 200_000_000
 
@@ -20,30 +16,8 @@ class ReadSessions:
     write: bool = flag("file it as analyses/DATE-process-retrospective.md")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionReport(Result):
-    """How each harness went about the loop, and where the page was filed."""
-
-    formats: ClassVar = ("text", "json")
-    conducts: "tuple[Conduct, ...]"
-    proposals: tuple[str, ...]
-    path: str
-
-    def to_json(self) -> object:
-        return {
-            "harnesses": [asdict(c) for c in self.conducts],
-            "proposals": list(self.proposals),
-            "path": self.path,
-        }
-
-    def to_text(self) -> str:
-        from kb.harness.conduct import lines_of
-
-        return "\n".join([*lines_of(self.conducts, self.proposals), *filter(None, [self.path])])
-
-
-def run(request: ReadSessions, caller: Caller) -> SessionReport:
-    from kb.harness.conduct import conduct_of, page_of, proposals_of
+def run(request: ReadSessions, caller: Caller) -> Result:
+    from kb.harness.conduct import conduct_of, lines_of, page_of, proposals_of
     from kb.harness.transcript import calls_in
 
     path = caller.file(request.path)
@@ -67,4 +41,6 @@ def run(request: ReadSessions, caller: Caller) -> SessionReport:
             raise KbError(f"{filed}: stands there already; move it or write tomorrow's")
         store.write(layout.root / filed, page_of(conducts, proposals, date=caller.today))
         caller.build(layout)
-    return SessionReport(conducts, proposals, filed)
+    value = {"harnesses": conducts, "proposals": proposals, "path": filed}
+    lines = [*lines_of(conducts, proposals), *([filed] if filed else [])]
+    return Result(value, "\n".join(lines))

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kb.harness.report import WHICH, HarnessReport, report
-from kb.verbs import Caller, several
+from kb.harness.report import WHICH, report
+from kb.verbs import Caller, Result, several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,5 +13,5 @@ class AgentsStatus:
     harness: tuple[str, ...] = several(WHICH, metavar="NAME")
 
 
-def run(request: AgentsStatus, caller: Caller) -> HarnessReport:
+def run(request: AgentsStatus, caller: Caller) -> Result:
     return report(request.harness, caller, action="status", dry_run=True)

@@ -17,28 +17,15 @@ class WatchLoop:
     off: bool = flag("let the agent stop again")
 
 
-@dataclass(frozen=True, slots=True)
-class Watching(Result):
-    """What is watched, and the text by which `/loop` or `/goal` brings the agent back to it."""
-
-    target: str
-    again: str
-
-    def to_text(self) -> str:
-        return (
-            f"watching {self.target}; for /loop or /goal:\n{self.again}"
-            if self.target
-            else "watching nothing"
-        )
-
-
-def run(request: WatchLoop, caller: Caller) -> Watching:
+def run(request: WatchLoop, caller: Caller) -> Result:
     if bool(request.target) == request.off:
         raise KbError("say --target NAME, or --off")
     file = store.own_state(caller.layout(), WATCH_NAME)
     if request.off:
         file.unlink(missing_ok=True)
-        return Watching("", "")
+        return Result({"target": "", "again": ""}, "watching nothing")
     caller.doubt_target(caller.tables(caller.layout()), request.target)
     store.write(file, request.target + "\n")
-    return Watching(request.target, again_text(request.target))
+    again = again_text(request.target)
+    value = {"target": request.target, "again": again}
+    return Result(value, f"watching {request.target}; for /loop or /goal:\n{again}")

@@ -18,34 +18,7 @@ class ForHarnesses:
     dry_run: bool = flag("print the diff and change nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class HarnessReport(Result):
-    """Files by state; the diff where nothing was written."""
-
-    action: str
-    files: tuple[tuple[str, str, str], ...]
-    diff: str
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if any(state == "foreign" for _, state, _ in self.files) else FINE
-
-    def to_json(self) -> object:
-        return {
-            "action": self.action,
-            "files": [{"path": p, "state": s, "why": w} for p, s, w in self.files],
-            "diff": self.diff,
-        }
-
-    def to_text(self) -> str:
-        lines = [
-            f"{state:<8} {path}" + (f": {why}; it is left alone" if why else "")
-            for path, state, why in self.files
-        ]
-        return "\n".join([*lines, self.diff] if self.diff else lines)
-
-
-def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool) -> HarnessReport:
+def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool) -> Result:
     try:
         from kb.harness.installation import apply, changes, receipt_at
     except ModuleNotFoundError as error:
@@ -61,8 +34,17 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
         apply(root, planned)
     diff = "".join(c.diff() for c in planned) if dry_run and action != "status" else ""
     after = {} if dry_run else {"missing": "written", "differs": "written"}
-    files = tuple((c.path, after.get(c.state, c.state), c.foreign) for c in planned)
-    return HarnessReport(action, files, diff)
+    rows = [
+        {"path": c.path, "state": after.get(c.state, c.state), "why": c.foreign} for c in planned
+    ]
+    lines = [
+        f"{r['state']:<8} {r['path']}" + (f": {r['why']}; it is left alone" if r["why"] else "")
+        for r in rows
+    ]
+    text = "\n".join([*lines, *([diff] if diff else [])])
+    foreign = any(r["state"] == "foreign" for r in rows)
+    value = {"action": action, "files": rows, "diff": diff}
+    return Result(value, text, FINDINGS if foreign else FINE)
 
 
 def _parts(root: Path, names: tuple[str, ...], action: str) -> list[Part]:

@@ -75,9 +75,7 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
         caller.talk(f"going on with {commit}, which was changed and not measured")
         _trial(loop, commit)
     # A first measurement that was cut off is in flight, and gone on with.
-    if all(
-        e.running for e in caller.call("experiment list", {"target": request.target}).experiments
-    ):
+    if all(e.running for e in caller.call("experiment list", {"target": request.target}).value):
         _note_trial(loop, _try(loop, {"baseline": True, "commit": "HEAD"}))
     failures = 0
     while not (end := _end(loop, failures)):
@@ -120,7 +118,7 @@ def _step(loop: Drive) -> bool:
         caller.talk("no proposal that the gate lets pass")
         return False
     question = {"step": "edit", "target": request.target, "proposal": "-", "budget": 4000}
-    known = caller.call("load", question, text=proposal).to_text()
+    known = caller.call("load", question, text=proposal).text
     protected = ", ".join(loop.target.protected) or "none"
     try:
         prompt = _CHANGE.format(protected=protected, proposal=proposal, slice=known)
@@ -162,7 +160,7 @@ def _proposal(loop: Drive) -> str:
     """A proposal that the gate lets pass; empty where the agent brings none."""
     refusal, target = "", loop.request.target
     for _ in range(1 + _MENDS):
-        known = loop.caller.call("load", {"step": "hypothesis", "target": target}).to_text()
+        known = loop.caller.call("load", {"step": "hypothesis", "target": target}).text
         text, tokens = _ask(loop, _PROPOSE.format(target=target, slice=known, refusal=refusal))
         proposal = text[text.find("---\n") :].strip("\n") + "\n" if "---\n" in text else ""
         if not proposal:
@@ -176,7 +174,7 @@ def _proposal(loop: Drive) -> str:
             store.write(loop.proposal, proposal)
             loop.ledger.note(f"proposed: {_head(loop)}: {title}", tokens=tokens)
             return proposal
-        shown = answer.to_text()
+        shown = answer.text
         loop.ledger.note(f"refused: {title}: {shown}", tokens=tokens)
         refusal = f"\nYour last proposal was refused. Propose another, or name the page and say what differs:\n{shown}"
         loop.caller.talk(f"refused by the gate: {title}")
@@ -214,13 +212,13 @@ def _filed(loop: Drive, commit: str) -> "Closed | None":
     """What was ruled of a commit that was measured and filed before the loop was cut off."""
     for path in reversed(sealed_pages(loop.layout, loop.request.target)):
         if stub_at(loop.layout, path).page.field("code") == commit:
-            return loop.caller.call("experiment close", {"page": path}).ruling
+            return loop.caller.call("experiment close", {"page": path}).value
     return None
 
 
 def _try(loop: Drive, values: dict[str, object]) -> "Closed":
     question = {"target": loop.request.target, "repo": str(loop.repo), **values}
-    return loop.caller.call("experiment try", question).ruling
+    return loop.caller.call("experiment try", question).value
 
 
 def _ask(loop: Drive, prompt: str) -> tuple[str, int]:

@@ -30,41 +30,7 @@ class DriveLoop:
     log: tuple[str, ...] = several("with --on: the log of a job, to be filed", metavar="FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class LoopReport(Result):
-    """A line an experiment, and why the loop ended."""
-
-    lines: tuple[str, ...]
-    end: str
-    tokens: int
-
-    @property
-    def code(self) -> int:
-        return FINE if self.lines else FINDINGS
-
-    def to_text(self) -> str:
-        return "\n".join([*self.lines, f"ended: {self.end}; about {self.tokens} tokens"])
-
-
-@dataclass(frozen=True, slots=True)
-class JobReport(Result):
-    """The job of one experiment, whether skypilot has checked it, and the pages that its logs became."""
-
-    file: str
-    checked: bool
-    launch: str
-    pages: tuple[str, ...]
-
-    def to_text(self) -> str:
-        by = (
-            "valid by skypilot"
-            if self.checked
-            else "not checked, for skypilot is not installed here"
-        )
-        return "\n".join([*([f"{self.file}: {by}", self.launch] if self.file else []), *self.pages])
-
-
-def run(request: DriveLoop, caller: Caller) -> LoopReport | JobReport:
+def run(request: DriveLoop, caller: Caller) -> Result:
     from kb.loop.driving import drive
 
     if request.on:
@@ -74,28 +40,30 @@ def run(request: DriveLoop, caller: Caller) -> LoopReport | JobReport:
         or min(request.runs, request.minutes, request.tokens, request.patience) < 0
     ):
         raise KbError("say --agent COMMAND; budgets are positive numbers")
-    return LoopReport(*drive(request, caller))
+    lines, end, tokens = drive(request, caller)
+    text = "\n".join([*lines, f"ended: {end}; about {tokens} tokens"])
+    value = {"lines": lines, "end": end, "tokens": tokens}
+    return Result(value, text, FINE if lines else FINDINGS)
 
 
-def _job(request: DriveLoop, caller: Caller) -> JobReport:
+def _job(request: DriveLoop, caller: Caller) -> Result:
     """Job logs filed as experiments, else the job written and checked."""
     from kb.experiments.stub import sealed_pages
     from kb.experiments.targets import repository_of, target_named
     from kb.loop.sky import launch_of, write_job
-    from kb.verbs.import_ import ImportRuns
-    from kb.verbs.import_ import run as import_runs
 
     layout = caller.layout()
     target = target_named(layout, request.target)
     pages: list[str] = []
     for log in request.log:
-        imported = import_runs(
-            ImportRuns(log_format="skypilot", path=log, target=target.name, metric=target.metric),
-            caller,
-        )
-        pages += imported.report.pages
-    if pages or request.log:
-        return JobReport("", False, "", tuple(pages))
+        asked = {"log_format": "skypilot", "path": log, "target": target.name}
+        pages += caller.call("import", {**asked, "metric": target.metric}).value["pages"]
+    if request.log:
+        value = {"file": "", "checked": False, "launch": "", "pages": pages}
+        return Result(value, "\n".join(pages))
     file, checked = write_job(layout, target, repository_of(layout, target))
     number = len(sealed_pages(layout, target.name)) + 1
-    return JobReport(str(file), checked, launch_of(file, number), ())
+    by = "valid by skypilot" if checked else "not checked, for skypilot is not installed here"
+    launch = launch_of(file, number)
+    value = {"file": str(file), "checked": checked, "launch": launch, "pages": []}
+    return Result(value, f"{file}: {by}\n{launch}")

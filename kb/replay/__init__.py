@@ -8,7 +8,7 @@ import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kb import search, trail
 from kb.refuted.gate import Gate, Proposal
@@ -73,9 +73,6 @@ class ReplayReport:
     gate: Gated | None
     # Slices that held a figure which the run that asked went on to measure: text that pages gained after their day.
     leaks: int
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ earlier page says.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kb import trail
 from kb.replay.questions import spread
@@ -52,9 +52,6 @@ class FactReport:
     pages: int
     shares: tuple[FactShare, ...]
     content: Mapping[int, int]
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def facts_held(

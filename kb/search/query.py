@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kb import KbError
 from kb.schema import PAGE_TYPES, Verdict, type_of
@@ -41,9 +41,6 @@ class SearchAnswer:
     verdict: str
     score: float
     snippet: str
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def answers(

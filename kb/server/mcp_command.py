@@ -4,7 +4,9 @@ from dataclasses import dataclass, replace
 
 from kb import KbError
 from kb.store import own_state
-from kb.verbs import Caller, TextAnswer, flag, option
+from kb.verbs import Caller, Result, flag, option, text_result
+
+FORMATS = ("text",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,7 @@ class ServeTools:
     )
 
 
-def run(request: ServeTools, caller: Caller) -> TextAnswer:
+def run(request: ServeTools, caller: Caller) -> Result:
     import datetime
 
     layout = caller.layout()
@@ -49,7 +51,7 @@ def run(request: ServeTools, caller: Caller) -> TextAnswer:
             service.serve_stdio(one)
     except KeyboardInterrupt:
         pass
-    return TextAnswer()
+    return text_result()
 
 
 def _silent(text: str) -> None:

@@ -123,7 +123,7 @@ def _page(caller: Caller, uri: str) -> str:
     verb = verbs()["open"]
     try:
         return quoted(
-            verb.run(request_from(verb.request, {"where": where, "whole": True}), caller).to_text()
+            verb.run(request_from(verb.request, {"where": where, "whole": True}), caller).text
         )
     except KbError as error:
         raise ValueError(str(error)) from error

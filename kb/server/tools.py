@@ -158,7 +158,7 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
         return Reply(printable(f"kb {name}: {error}"), None, failed=True)
     notes = "".join(f"note: {line}\n" for line in talk)
     return Reply(
-        quoted(notes + result.to_format(result.formats[0])), _values(name, result), failed=False
+        quoted(notes + result.to_format(verb.formats[0])), _values(name, result), failed=False
     )
 
 
@@ -180,7 +180,7 @@ def _verb(name: str, values: dict[str, object]) -> tuple[Door, Verb, dict[str, o
 
 def _values(name: str, result: Result) -> dict[str, object]:
     """Exit code and, where they are the point and small, the values. Whole passages are given as quoted text alone."""
-    values = None if name in ("load", "open", "search", "lint") else result.to_json()
+    values = None if name in ("load", "open", "search", "lint") else result.plain
     small = (
         isinstance(values, dict) and len(json.dumps(values, default=str)) < LARGEST_ARGUMENTS // 20
     )

@@ -4,7 +4,7 @@ Every page's words are quoted, so that none of them reads as an instruction of o
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from shlex import quote
 
 from kb.slices.ranking import REASONS
@@ -69,9 +69,6 @@ class Slice:
 
     def part(self, name: str) -> SlicePart | None:
         return next((p for p in self.parts if p.name == name), None)
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def name_of(path: str) -> str:

@@ -21,7 +21,17 @@ from kb.store.layout import (
     layout_at,
     root_of,
 )
-from kb.store.rows import Diff, diff, digest_of, json_of, packed, row_of, to_json, value_of
+from kb.store.rows import (
+    Diff,
+    diff,
+    digest_of,
+    json_of,
+    packed,
+    plain_of,
+    row_of,
+    to_json,
+    value_of,
+)
 from kb.store.state_folder import make_state, set_aside
 from kb.store.tables import (
     Kept,
@@ -72,6 +82,7 @@ __all__ = [
     "shape_of",
     "state",
     "sweep",
+    "plain_of",
     "to_json",
     "tree_digests",
     "value_of",

@@ -40,6 +40,13 @@ def row_of(value: object) -> bytes:
     return _encoder().encode(value)
 
 
+def plain_of(value: object) -> object:
+    """A frozen value in tables, lists, texts and numbers, as JSON holds it."""
+    import msgspec
+
+    return msgspec.to_builtins(value)
+
+
 def value_of(row: bytes, kind: type[_T]) -> _T:
     """The value that `row_of` wrote: `value_of(row, Facts)`, `value_of(row, tuple[Statement, ...])`."""
     return _decoder(kind).decode(row)

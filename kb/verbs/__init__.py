@@ -11,15 +11,13 @@ A verb is one file of this folder, and adding one edits nothing else:
         tag: tuple[str, ...] = several("a tag")                   --tag A --tag B
         loud: bool = flag("in capitals")                          --loud
 
-    @dataclass(frozen=True, slots=True)
-    class Greeting(Result):                                       the result: values, and how they read
-        text: str
-        def to_text(self) -> str: ...                             `to_json` gives all fields unless told otherwise
+    def run(request: Greet, caller: Caller) -> Result[Room]:      the function; it imports the rooms it needs itself
+        return Result(value, text, code)                          what JSON holds, how it reads, the exit code (FINE)
 
-    def run(request: Greet, caller: Caller) -> Greeting: ...      the function; it imports the rooms it needs itself
+    FORMATS = ("md", "json")                                      how it is printed, the usual way first (default: text, json)
 
 Words are found in the first line of a file's docstring (`kb a b, kb c [group]: summary` has the alias `kb c`), so a list of
-verbs imports none of them; request and result are found in the annotations of `run`. A file whose docstring does not begin
+verbs imports none of them; the request is found in the annotations of `run`. A file whose docstring does not begin
 with `kb ` holds what verbs share. From these, `kb/cli` makes its parsers, `scripts/reference.py` docs/cli.md, and the MCP
 server its tools. A verb prints nothing: data is its result, talk and progress go to the caller. It raises KbError for misuse;
 the error's `code` is the exit code. Refuses clocks and environments: the day comes with the caller.
@@ -27,7 +25,7 @@ the error's `code` is the exit code. Refuses clocks and environments: the day co
 
 from kb.verbs.caller import Caller
 from kb.verbs.request import argument, flag, option, several
-from kb.verbs.result import CLOSED, FINDINGS, FINE, MISUSE, Result, TextAnswer
+from kb.verbs.result import CLOSED, FINDINGS, FINE, MISUSE, Result, text_result
 
 __all__ = [
     "CLOSED",
@@ -36,9 +34,9 @@ __all__ = [
     "MISUSE",
     "Caller",
     "Result",
-    "TextAnswer",
     "argument",
     "flag",
     "option",
     "several",
+    "text_result",
 ]

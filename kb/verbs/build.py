@@ -1,6 +1,6 @@
 """kb build [begin]: compile wiki/ into indexes/ and the search tables."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.verbs import Caller, Result, flag
@@ -20,35 +20,7 @@ class Build:
     local: bool = flag("with --vectors: leave the shared store of kb.toml alone")
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSummary(Result):
-    """What a build did, and the vectors where they were asked for."""
-
-    report: "BuildReport"
-    vectors: "Synced | None"
-    shared: bool
-
-    def to_json(self) -> object:
-        return {
-            **asdict(self.report),
-            **({"vectors": asdict(self.vectors)} if self.vectors else {}),
-        }
-
-    def to_text(self) -> str:
-        r, v = self.report, self.vectors
-        what = (
-            "nothing changed"
-            if r.fresh
-            else f"{r.added} added, {r.changed} changed, {r.removed} removed"
-        )
-        text = f"{r.pages} pages ({what}), {r.experiments} experiments, {r.cards} refuted cards, {r.indexes} index files"
-        if not v:
-            return text
-        shared = f", {v.fetched} brought from the shared store" if self.shared else ""
-        return f"{text}\nvectors of {v.sections} sections ({v.encoded} texts encoded{shared}, {v.removed} dropped)"
-
-
-def run(request: Build, caller: Caller) -> BuildSummary:
+def run(request: Build, caller: Caller) -> Result:
     from kb import store
     from kb.build import build
 
@@ -61,4 +33,19 @@ def run(request: Build, caller: Caller) -> BuildSummary:
         from kb.verbs.vectors import synced
 
         vectors = synced(layout, store.state(layout), caller, local=request.local)
-    return BuildSummary(report, vectors, bool(layout.config.chroma) and not request.local)
+    shared = bool(layout.config.chroma) and not request.local
+    more = {"vectors": store.plain_of(vectors)} if vectors else {}
+    return Result(store.plain_of(report) | more, _text(report, vectors, shared=shared))
+
+
+def _text(r: "BuildReport", v: "Synced | None", *, shared: bool) -> str:
+    what = (
+        "nothing changed"
+        if r.fresh
+        else f"{r.added} added, {r.changed} changed, {r.removed} removed"
+    )
+    text = f"{r.pages} pages ({what}), {r.experiments} experiments, {r.cards} refuted cards, {r.indexes} index files"
+    if not v:
+        return text
+    fetched = f", {v.fetched} brought from the shared store" if shared else ""
+    return f"{text}\nvectors of {v.sections} sections ({v.encoded} texts encoded{fetched}, {v.removed} dropped)"

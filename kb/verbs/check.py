@@ -1,6 +1,6 @@
 """kb check [ask]: say whether a proposal repeats what was refuted, and what differs."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
@@ -33,36 +33,9 @@ class CheckProposal:
     all: bool = flag("print all of every match")
 
 
-@dataclass(frozen=True, slots=True)
-class Checked(Result):
-    """The gate's answer, or those of a batch."""
-
-    answers: "tuple[Answer, ...]"
-    batch: bool
-    every: bool = False
-
-    @property
-    def code(self) -> int:
-        return FINE if self.batch or self.answers[0].outcome == "clear" else CLOSED
-
-    def to_json(self) -> object:
-        return [asdict(a) for a in self.answers] if self.batch else asdict(self.answers[0])
-
-    def to_format(self, name: str) -> str:
-        return (
-            json_lines(tuple(asdict(a) for a in self.answers))
-            if self.batch
-            else Result.to_format(self, name)
-        )
-
-    def to_text(self) -> str:
-        from kb.refuted.groups import answer_text
-
-        return answer_text(self.answers[0], every=self.every)
-
-
-def run(request: CheckProposal, caller: Caller) -> Checked:
+def run(request: CheckProposal, caller: Caller) -> "Result[Answer | tuple[Answer, ...]]":
     from kb.refuted.gate import Gate, Proposal
+    from kb.refuted.groups import answer_text
     from kb.trail import experiment
 
     if bool(request.proposal) == bool(request.batch):
@@ -71,9 +44,9 @@ def run(request: CheckProposal, caller: Caller) -> Checked:
     before = request.before and caller.page(layout, request.before)
     gate = Gate(caller.tables(layout))
     if request.batch:
-        return Checked(
-            tuple(gate.check(proposal) for proposal in _batch(request.batch, caller)), batch=True
-        )
+        answers = tuple(gate.check(proposal) for proposal in _batch(request.batch, caller))
+        lines = json_lines(answers)
+        return Result(answers, lines, forms={"json": lambda: lines})
     text = _proposal(request.proposal, caller)
     gate.refuse_unknown(request.target, layout.page(f"targets/{request.target}.md"))
     name = "" if request.proposal in ("-", text) else request.proposal
@@ -85,11 +58,10 @@ def run(request: CheckProposal, caller: Caller) -> Checked:
             else ""
         )
         before = page if experiment(gate.db, page) else None
-    return Checked(
-        (gate.check(Proposal(text, name, request.target, before, request.as_of, request.lever)),),
-        batch=False,
-        every=request.all,
-    )
+    question = Proposal(text, name, request.target, before, request.as_of, request.lever)
+    answer = gate.check(question)
+    code = FINE if answer.outcome == "clear" else CLOSED
+    return Result(answer, answer_text(answer, every=request.all), code)
 
 
 def _proposal(name: str, caller: Caller) -> str:

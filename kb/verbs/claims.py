@@ -25,48 +25,7 @@ class ListClaims:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimList(Result):
-    """Claims, and the pairs of them that contradict each other."""
-
-    claims: "tuple[Claim, ...]"
-    conflicts: "tuple[Conflict, ...]"
-    only_conflicts: bool
-    withdrawn: int = 0
-    damaged: tuple[str, ...] = ()
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.conflicts or self.damaged else FINE
-
-    def to_json(self) -> object:
-        from kb.claims import plain
-
-        shown = () if self.only_conflicts else self.claims
-        return {
-            "claims": plain(shown),
-            "conflicts": plain(self.conflicts),
-            "withdrawn": self.withdrawn,
-            "damaged": self.damaged,
-        }
-
-    def to_text(self) -> str:
-        lines = [f"{self.withdrawn} claims were withdrawn"] if self.withdrawn else []
-        for claim in () if self.only_conflicts else self.claims:
-            lines += [
-                f"{claim.page}  {claim.claim}",
-                f"    {claim.source}, characters {claim.start} to {claim.end}: “{claim.quote}”",
-            ]
-        for pair in self.conflicts:
-            a, b = pair.first, pair.second
-            lines.append(
-                f"disputed: {a.quantity.subject}, {a.quantity.quantity}: {a.quantity.value:g} {a.quantity.unit} ({a.source}) against {b.quantity.value:g} {b.quantity.unit} ({b.source})"
-            )
-        lines += self.damaged
-        return "\n".join(lines) or "no claim on file says anything of it"
-
-
-def run(request: ListClaims, caller: Caller) -> ClaimList:
+def run(request: ListClaims, caller: Caller) -> Result:
     from kb.claims import about, conflicts, readable_claims
 
     layout = caller.layout()
@@ -74,7 +33,23 @@ def run(request: ListClaims, caller: Caller) -> ClaimList:
     held, damaged = readable_claims(layout)
     chosen = about(held, " ".join(request.subject)) if request.subject else held
     chosen = tuple(c for c in chosen if c.quantity or not request.quantities)
-    return ClaimList(chosen, conflicts(chosen), request.conflicts, gone, damaged)
+    shown, pairs = () if request.conflicts else chosen, conflicts(chosen)
+    value = {"claims": shown, "conflicts": pairs, "withdrawn": gone, "damaged": damaged}
+    lines = [f"{gone} claims were withdrawn"] if gone else []
+    lines += [*map(_claim_text, shown), *map(_conflict_text, pairs), *damaged]
+    text = "\n".join(lines) or "no claim on file says anything of it"
+    return Result(value, text, FINDINGS if pairs or damaged else FINE)
+
+
+def _claim_text(c: "Claim") -> str:
+    place = f"{c.source}, characters {c.start} to {c.end}"
+    return f"{c.page}  {c.claim}\n    {place}: “{c.quote}”"
+
+
+def _conflict_text(pair: "Conflict") -> str:
+    a, b = pair.first, pair.second
+    figures = (f"{c.quantity.value:g} {c.quantity.unit} ({c.source})" for c in (a, b))
+    return f"disputed: {a.quantity.subject}, {a.quantity.quantity}: {' against '.join(figures)}"
 
 
 def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:

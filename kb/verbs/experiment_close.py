@@ -1,12 +1,12 @@
 """kb experiment close [experiment]: give the verdict by rule and file the page."""
 
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.schema import Verdict
-from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
+from kb.verbs import Caller, Result, flag, option
 from kb.verbs.experiment import (
     NamesExperiment,
     StatesExpectation,
@@ -38,45 +38,7 @@ class CloseExperiment(StatesExpectation, StatesLesson, NamesExperiment):
     dry_run: bool = flag("print verdict, rule and what would be written; write nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class Closing(Result):
-    """Verdict, rule, what was written and what may still be done; of a trial also what the gate answered."""
-
-    ruling: "Closed"
-    hint: str = ""
-    dry_run: bool = False
-    outcome: str = ""
-    receipt: str = ""
-
-    @property
-    def code(self) -> int:
-        failed = self.ruling.verdict in (Verdict.INVALID, Verdict.CRASH)
-        return FINDINGS if self.outcome and failed else FINE
-
-    def to_json(self) -> object:
-        about = {name: getattr(self, name) for name in ("hint", "dry_run", "outcome", "receipt")}
-        return {**asdict(self.ruling), **{name: value for name, value in about.items() if value}}
-
-    def to_text(self) -> str:
-        r = self.ruling
-        if r.again and not r.superseded:
-            return f"{r.path} was filed before: {r.verdict}"
-        by_hand = " (overruled by hand)" if r.overruled else ""
-        stays = " as before, with more samples" if r.superseded == r.verdict else ""
-        then = (
-            stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
-        )
-        lines = (
-            f"{r.verdict}{then}",
-            f"rule {r.rule}: {r.reason}",
-            r.path,
-            "nothing was written" if self.dry_run else "",
-            self.hint,
-        )
-        return "\n".join(filter(None, lines))
-
-
-def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> Closing:
+def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> "Result[Closed]":
     """`foreseen`: what --because says was said before anything ran."""
     from kb.experiments.closing import Remarks, close
     from kb.experiments.judging import expecting, hint_of
@@ -105,6 +67,7 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
     remarks = shared(Remarks, request, more)
     ruling = close(layout, stub.path, target, remarks=remarks, today=today, dry=dry)
     hint = "" if ruling.again else hint_of(ruling, stub.path)
+    ruling = replace(ruling, hint=hint, dry_run=dry)
     if not dry:
         try:
             _write_target(layout, caller, target)
@@ -114,7 +77,18 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
                 "a later `kb build` suffices"
             ) from error
-    return Closing(ruling, hint, dry)
+    return Result(ruling, _text(ruling))
+
+
+def _text(r: "Closed") -> str:
+    if r.again and not r.superseded:
+        return f"{r.path} was filed before: {r.verdict}"
+    by_hand = " (overruled by hand)" if r.overruled else ""
+    stays = " as before, with more samples" if r.superseded == r.verdict else ""
+    then = stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
+    dry = "nothing was written" if r.dry_run else ""
+    lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, dry, r.hint)
+    return "\n".join(filter(None, lines))
 
 
 def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:

@@ -8,6 +8,7 @@ from kb.schema import Verdict
 from kb.text import cut
 from kb.verbs import Caller, Result, option
 from kb.verbs.experiment import label_of
+from kb.verbs.result import json_text
 
 if TYPE_CHECKING:
     from kb import store
@@ -36,21 +37,7 @@ class ListExperiments:
     page: int = option("which page, 1 being the newest", default=1, metavar="N")
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentList(Result):
-    """Experiments in trail order; as JSON in the form of DESIGN §7, as text one page of them, newest last."""
-
-    experiments: "tuple[Experiment, ...]"
-    lines: tuple[str, ...]
-
-    def to_json(self) -> object:
-        return [_record(e) for e in self.experiments]
-
-    def to_text(self) -> str:
-        return "\n".join(self.lines)
-
-
-def run(request: ListExperiments, caller: Caller) -> ExperimentList:
+def run(request: ListExperiments, caller: Caller) -> "Result[tuple[Experiment, ...]]":
     from kb import trail
 
     if request.last < 1 or request.page < 1:
@@ -71,7 +58,8 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
         caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments yet")
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
-    return ExperimentList(fitting, lines)
+    records = [_record(e) for e in fitting]
+    return Result(fitting, "\n".join(lines), forms={"json": lambda: json_text(records)})
 
 
 def _fits(e: "Experiment", request: ListExperiments) -> bool:

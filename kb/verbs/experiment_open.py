@@ -21,22 +21,19 @@ _REASON = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Opening(Result):
+class Opening:
     """The page that was filed, and what the gate answered."""
 
     path: str
     outcome: str
     receipt: str
 
-    def to_text(self) -> str:
-        return self.path
-
 
 def run(
     request: StatesProposal,
     caller: Caller,
     look: "Callable[[Target, str, str, str], None] | None" = None,
-) -> Opening:
+) -> Result[Opening]:
     """`look` may refuse before a page is filed; it is told target, variant, parent and the parent's commit."""
     from kb.experiments.auditing import expectation_from
     from kb.experiments.opening import ExperimentProposal, opened, proposal_in
@@ -61,11 +58,11 @@ def run(
         _tell(layout, caller, proposal, target)
     caller.build(layout)
     if answer is None:
-        return Opening(path, "none", "baseline")
+        return Result(Opening(path, "none", "baseline"), path)
     for match in answer.matches[:3] if answer.outcome != "clear" else ():
         because = cut(match.because, _REASON)
         caller.talk(f"near {match.path} ({match.kind}, {match.verdict}): {because}")
-    return Opening(path, answer.outcome, answer.receipt)
+    return Result(Opening(path, answer.outcome, answer.receipt), path)
 
 
 def _gate(

@@ -1,6 +1,6 @@
 """kb experiment run [experiment]: measure change and parent by turns, or file a result measured elsewhere."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kb.experiments.planning import CodeState
     from kb.experiments.stub import Stub
     from kb.experiments.targets import Target
+    from kb.run.evidence import Measured
 
 
 def _command(name: str):
@@ -52,39 +53,7 @@ class RunExperiment(StatesMeasurement, NamesExperiment):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RunFigures(Result):
-    """Figures of change and parent, or the problem that ended the run."""
-
-    path: str
-    attempt: int
-    folder: str
-    problem: str
-    metrics: dict[str, dict[str, object]]
-    checks: str
-    repeated: dict[str, tuple[float, ...]]
-    hint: str
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.problem else FINE
-
-    def to_text(self) -> str:
-        from kb.run.reasons import percent
-        from kb.text import number_text
-
-        lines = [self.path, self.folder]
-        for name, figure in self.metrics.items():
-            change, parent, gain, ends = figure.values()
-            against = f" against {number_text(parent['middle'])}" if parent else ""
-            apart = ends and ends[0] != ends[1]
-            span = f", {percent(ends[0])} to {percent(ends[1])}" if apart else ""
-            shown = f" ({percent(gain)}{span})" if gain is not None else ""
-            lines.append(f"{name}: {number_text(change['middle'])}{against}{shown}")
-        return "\n".join([*lines, *([self.hint] if self.hint else [])])
-
-
-def run(request: RunExperiment, caller: Caller) -> RunFigures:
+def run(request: RunExperiment, caller: Caller) -> Result:
     from kb.experiments.judging import hint_of, show
     from kb.run.measure import values_text
 
@@ -105,25 +74,36 @@ def run(request: RunExperiment, caller: Caller) -> RunFigures:
         hint = f"{hint}; {then}" if hint else then
     if failed:
         caller.talk("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))
-    figures = {
-        m.name: {
-            "change": asdict(m.change),
-            "parent": asdict(m.parent) if m.parent else None,
-            "gain": m.gain,
-            "interval": [m.interval.low, m.interval.high] if m.interval else None,
-        }
-        for m in (case.evidence.measured if case and not failed else ())
+    hint = f"{ruling.reason}; {hint}" if ruling and hint and not failed else hint
+    measured = case.evidence.measured if case and not failed else ()
+    value = {
+        "path": stub.path,
+        "attempt": attempt.plan.number,
+        "folder": attempt.folder.relative_to(layout.root).as_posix(),
+        "problem": ruling.reason if failed else "",
+        "metrics": {m.name: _figures(m) for m in measured},
+        "checks": attempt.measurement.checks if attempt.measurement else "",
+        "repeated": attempt.repeated,
+        "hint": hint,
     }
-    return RunFigures(
-        stub.path,
-        attempt.plan.number,
-        attempt.folder.relative_to(layout.root).as_posix(),
-        ruling.reason if failed else "",
-        figures,
-        attempt.measurement.checks if attempt.measurement else "",
-        attempt.repeated,
-        f"{ruling.reason}; {hint}" if ruling and hint and not failed else hint,
-    )
+    lines = [stub.path, value["folder"], *map(_line, measured), *([hint] if hint else [])]
+    return Result(value, "\n".join(lines), FINDINGS if failed else FINE)
+
+
+def _figures(m: "Measured") -> dict[str, object]:
+    ends = [m.interval.low, m.interval.high] if m.interval else None
+    return {"change": m.change, "parent": m.parent, "gain": m.gain, "interval": ends}
+
+
+def _line(m: "Measured") -> str:
+    from kb.run.reasons import percent
+    from kb.text import number_text
+
+    against = f" against {number_text(m.parent.middle)}" if m.parent else ""
+    low, high = (m.interval.low, m.interval.high) if m.interval else (0, 0)
+    span = f", {percent(low)} to {percent(high)}" if low != high else ""
+    gain = f" ({percent(m.gain)}{span})" if m.gain is not None else ""
+    return f"{m.name}: {number_text(m.change.middle)}{against}{gain}"
 
 
 def _printed(attempt: "Attempt") -> list[str]:

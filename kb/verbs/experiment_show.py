@@ -1,6 +1,6 @@
 """kb experiment show [experiment]: print what one experiment page says."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
@@ -16,39 +16,18 @@ class ShowExperiment(NamesExperiment):
     """One experiment."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentReading(Result):
-    """What the page says, and a line for each attempt that kb measured."""
-
-    experiment: "Experiment"
-    attempts: tuple[str, ...]
-
-    def to_json(self) -> object:
-        return asdict(self.experiment)
-
-    def to_text(self) -> str:
-        e = self.experiment
-        lines = [
-            e.path,
-            e.title,
-            "",
-            *(f"{name + ':':<14}{value}" for name, value in _labels(e) if value),
-            *self.attempts,
-        ]
-        return "\n".join(lines)
-
-
-def run(request: ShowExperiment, caller: Caller) -> ExperimentReading:
+def run(request: ShowExperiment, caller: Caller) -> "Result[Experiment]":
     from kb import trail
 
     layout = caller.layout()
     path = page_of(layout, caller, request.page, target=request.target)
-    experiment = trail.experiment(caller.tables(layout), path)
-    if not experiment:
+    e = trail.experiment(caller.tables(layout), path)
+    if not e:
         raise KbError(
             f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all"
         )
-    return ExperimentReading(experiment, tuple(_attempts(layout, path)))
+    labels = (f"{name + ':':<14}{value}" for name, value in _labels(e) if value)
+    return Result(e, "\n".join([e.path, e.title, "", *labels, *_attempts(layout, path)]))
 
 
 def _labels(e: "Experiment"):

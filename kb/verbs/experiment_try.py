@@ -5,11 +5,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kb import KbError
-from kb.verbs import Caller
+from kb.schema import Verdict
+from kb.verbs import FINDINGS, FINE, Caller, Result
 from kb.verbs.experiment import StatesLesson, StatesMeasurement, StatesProposal, shared
-from kb.verbs.experiment_close import Closing
 
 if TYPE_CHECKING:
+    from kb.experiments.closing import Closed
     from kb.experiments.targets import Target
     from kb.verbs.experiment_run import RunExperiment
 
@@ -19,7 +20,7 @@ class TryExperiment(StatesLesson, StatesMeasurement, StatesProposal):
     """A proposal, and what the later steps would ask. Edits of known files that are not committed are measured as they stand."""
 
 
-def run(request: TryExperiment, caller: Caller) -> Closing:
+def run(request: TryExperiment, caller: Caller) -> "Result[Closed]":
     from kb.experiments import InFlight
     from kb.experiments.attempt import last_attempt
     from kb.experiments.stub import stub_at
@@ -29,7 +30,7 @@ def run(request: TryExperiment, caller: Caller) -> Closing:
         raise KbError("give a PROPOSAL: a markdown file with the four labels; or --baseline")
     outcome, receipt = "in flight", ""
     try:
-        opening = experiment_open.run(request, caller, partial(_look, request, caller))
+        opening = experiment_open.run(request, caller, partial(_look, request, caller)).value
         path, outcome, receipt = opening.path, opening.outcome, opening.receipt
     except InFlight as standing:
         path = standing.path
@@ -45,8 +46,10 @@ def run(request: TryExperiment, caller: Caller) -> Closing:
     if foreseen:
         experiment_run.run(_measuring(request, path), caller)
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
-    closing = experiment_close.run(close, caller, foreseen=foreseen)
-    return replace(closing, outcome=outcome, receipt=receipt)
+    done = experiment_close.run(close, caller, foreseen=foreseen)
+    failed = done.value.verdict in (Verdict.INVALID, Verdict.CRASH)
+    closed = replace(done.value, outcome=outcome, receipt=receipt)
+    return Result(closed, done.text, FINDINGS if failed else FINE)
 
 
 def _measuring(request: TryExperiment, path: str) -> "RunExperiment":

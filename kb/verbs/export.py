@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
-from kb.verbs import Caller, TextAnswer, argument, option
+from kb.verbs import Caller, Result, argument, option, text_result
+
+FORMATS = ("text",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,7 @@ class ExportRuns:
     out: str = option("write a new file (default: print)", metavar="FILE")
 
 
-def run(request: ExportRuns, caller: Caller) -> TextAnswer:
+def run(request: ExportRuns, caller: Caller) -> Result:
     from kb.formats import export
 
     if not request.target:
@@ -27,10 +29,10 @@ def run(request: ExportRuns, caller: Caller) -> TextAnswer:
     runs = export.runs_of_target(caller.layout(), request.target)
     text = export.exported(runs, request.log_format)
     if not request.out:
-        return TextAnswer(text)
+        return text_result(text)
     file = caller.file(request.out)
     if file.exists():
         raise KbError(f"{request.out}: is there already; name another file")
     store.write(file, text, declared=True)
     what = "what was kept" if request.log_format == "leaderboard" else f"{len(runs)} runs"
-    return TextAnswer(f"{request.out}: {what} of {request.target}")
+    return text_result(f"{request.out}: {what} of {request.target}")

@@ -56,7 +56,7 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested(Result):
+class Ingested:
     """What was asked, what entered, what came back, and what is left."""
 
     packets: int = 0
@@ -74,26 +74,6 @@ class Ingested(Result):
     estimated: bool = False
     words: tuple[str, ...] = ()
 
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.failed or self.review else FINE
-
-    def to_text(self) -> str:
-        money = f", {self.cost:.2f} in money" if self.cost else ""
-        if self.estimated:
-            lines = [
-                f"{self.packets} packets to ask ({self.replayed} answered before): about {self.tokens_in} tokens read, {self.tokens_out} written{money}"
-            ]
-        else:
-            lines = [
-                f"{self.packets} packets asked, {self.replayed} answered before; {self.tokens_in} tokens read, {self.tokens_out} written{money}",
-                f"{self.admitted} claims entered, {self.returned} replies returned, {self.review} packets wait for `kb review`, {self.left} open",
-            ]
-        lines += [f"wrote {path}" for path in self.pages]
-        lines += [f"failed {text}" for text in self.failed]
-        lines += [f"passed over {text}" for text in self.passed_over]
-        return "\n".join([*lines, *self.words])
-
 
 _REFUSED = "that the gate would return"
 # So many sentences that were left are shown word for word.
@@ -102,7 +82,30 @@ _SHOWN = 20
 Wanted = Callable[["sqlite3.Connection"], "tuple[tuple[Packet, ...], tuple[str, ...]]"]
 
 
-def fill(request: Filling, caller: Caller, wanted: Wanted, *, task: str = "") -> Ingested:
+def fill(request: Filling, caller: Caller, wanted: Wanted, *, task: str = "") -> Result[Ingested]:
+    """What was asked and filed, as a result; where something failed or waits for a person, a finding."""
+    done = _filled(request, caller, wanted, task)
+    return Result(done, _text(done), FINDINGS if done.failed or done.review else FINE)
+
+
+def _text(i: Ingested) -> str:
+    money = f", {i.cost:.2f} in money" if i.cost else ""
+    if i.estimated:
+        lines = [
+            f"{i.packets} packets to ask ({i.replayed} answered before): about {i.tokens_in} tokens read, {i.tokens_out} written{money}"
+        ]
+    else:
+        lines = [
+            f"{i.packets} packets asked, {i.replayed} answered before; {i.tokens_in} tokens read, {i.tokens_out} written{money}",
+            f"{i.admitted} claims entered, {i.returned} replies returned, {i.review} packets wait for `kb review`, {i.left} open",
+        ]
+    lines += [f"wrote {path}" for path in i.pages]
+    lines += [f"failed {text}" for text in i.failed]
+    lines += [f"passed over {text}" for text in i.passed_over]
+    return "\n".join([*lines, *i.words])
+
+
+def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Ingested:
     """Ask what is wanted and not answered yet, and file what enters; only say what it would take where an estimate is asked."""
     from kb.ingest import queue
     from kb.ingest.asking import Price, answered, estimate_of, second_reader

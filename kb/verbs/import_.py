@@ -1,14 +1,11 @@
 """kb import [bring]: bring another loop's runs in as experiment pages, once."""
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from kb import KbError
 from kb.verbs import Caller, Result, argument, flag, option
 
-if TYPE_CHECKING:
-    from kb.formats.filing import Import, Undo
-    from kb.formats.summary import Summary
+_NOTHING = "nothing to import: the log holds no runs"
 
 
 def _formats() -> str:
@@ -41,79 +38,25 @@ class ImportRuns:
     undo: str = option("take one import back: remove exactly what it created", metavar="RECEIPT")
 
 
-@dataclass(frozen=True, slots=True)
-class LogSummary(Result):
-    """What a log holds (`--dry-run`)."""
-
-    summary: "Summary"
-
-    def to_text(self) -> str:
-        from kb.formats.summary import to_text
-
-        return to_text(self.summary)
-
-    def to_format(self, name: str) -> str:
-        from kb.formats.summary import to_json
-
-        return f"[{to_json(self.summary)}]" if name == "json" else self.to_text()
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport(Result):
-    """The pages that were filed, under the receipt that takes them back."""
-
-    report: "Import"
-
-    def to_json(self) -> object:
-        r = self.report
-        added = {
-            "receipt": r.receipt or None,
-            "file": r.file,
-            "format": r.format,
-            "added": len(r.pages),
-        }
-        return {**added, "known": r.known, "pages": list(r.pages)}
-
-    def to_text(self) -> str:
-        r = self.report
-        if r.pages:
-            return f"{len(r.pages)} runs filed, {r.known} known already; receipt {r.receipt}"
-        return (
-            f"nothing new: {r.known} runs, all known already"
-            if r.known
-            else "nothing to import: the log holds no runs"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class UndoReport(Result):
-    """The pages that were taken back."""
-
-    report: "Undo"
-
-    def to_json(self) -> object:
-        return asdict(self.report)
-
-    def to_text(self) -> str:
-        gone = f", {len(self.report.gone)} were gone already" if self.report.gone else ""
-        return f"import {self.report.receipt} taken back: {len(self.report.removed)} pages removed{gone}"
-
-
-def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | UndoReport:
+def run(request: ImportRuns, caller: Caller) -> Result:
     from kb.formats import filing
     from kb.formats.reading import Ask
     from kb.formats.registry import located
-    from kb.formats.summary import summary
+    from kb.formats.summary import summary, to_json, to_text
 
     if request.undo:
-        return UndoReport(filing.undo(caller.layout(), request.undo))
+        back = filing.undo(caller.layout(), request.undo)
+        gone = f", {len(back.gone)} were gone already" if back.gone else ""
+        removed = f"{len(back.removed)} pages removed{gone}"
+        return Result(back, f"import {back.receipt} taken back: {removed}")
     if not request.log_format or not request.path:
         raise KbError(
             "name a format and a log: `kb import auto PATH --target T`; `kb import --undo RECEIPT` takes one back"
         )
     ask = Ask(request.direction or None, request.metric)
     if request.dry_run:
-        return LogSummary(summary(located(caller.file(request.path), request.log_format), ask=ask))
+        whole = summary(located(caller.file(request.path), request.log_format), ask=ask)
+        return Result(None, to_text(whole), forms={"json": lambda: f"[{to_json(whole)}]"})
     if not request.target:
         raise KbError(
             "which target do the runs belong to? say `--target NAME`; `--dry-run` tells what the log holds first"
@@ -136,4 +79,17 @@ def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | Undo
         caller.talk(
             f"`kb import --undo {report.receipt}` takes them back; `kb build` compiles them"
         )
-    return ImportReport(report)
+    value = {
+        "receipt": report.receipt or None,
+        "file": report.file,
+        "format": report.format,
+        "added": len(report.pages),
+        "known": report.known,
+        "pages": report.pages,
+    }
+    filed = (
+        f"{len(report.pages)} runs filed, {report.known} known already; receipt {report.receipt}"
+    )
+    same = f"nothing new: {report.known} runs, all known already"
+    text = filed if report.pages else same if report.known else _NOTHING
+    return Result(value, text)

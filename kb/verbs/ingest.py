@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import Caller, argument, option
+from kb.verbs import Caller, Result, argument, option
 from kb.verbs.filling import Filling, Ingested, fill
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Ingest(Filling):
     )
 
 
-def run(request: Ingest, caller: Caller) -> Ingested:
+def run(request: Ingest, caller: Caller) -> Result[Ingested]:
     layout = caller.layout()
     return fill(
         request, caller, lambda db: _packets(request, layout, db, caller), task=request.task

@@ -37,7 +37,7 @@ class Init:
 
 
 @dataclass(frozen=True, slots=True)
-class Start(Result):
+class Start:
     """A knowledge base that stands: its pages are those of `wiki`; `remark` says how many and why there, where that was not plain."""
 
     name: str
@@ -45,13 +45,16 @@ class Start(Result):
     wiki: str = "wiki"
     remark: str = ""
 
-    def to_text(self) -> str:
-        page = "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
-        verb, then = ("adopted", "") if self.adopted else ("started", page)
-        return f"{self.remark}{verb} the knowledge base '{self.name}'; next: {then}`kb build`"
+
+def run(request: Init, caller: Caller) -> Result[Start]:
+    start = _started(request, caller)
+    page = "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
+    verb, then = ("adopted", "") if start.adopted else ("started", page)
+    text = f"{start.remark}{verb} the knowledge base '{start.name}'; next: {then}`kb build`"
+    return Result(start, text)
 
 
-def run(request: Init, caller: Caller) -> Start:
+def _started(request: Init, caller: Caller) -> Start:
     root = caller.folder
     if (root / store.CONFIG_NAME).exists():
         layout = caller.layout()

@@ -1,15 +1,18 @@
 """kb lint [keep]: list what is wrong with the pages, and fix what is mechanical."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import FINDINGS, FINE, Caller, Result, TextAnswer, argument, flag, option, several
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several, text_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kb.lint import Matter, Mend, Report, Rule
+    from kb.lint import Matter, Mend, Rule
+
+FORMATS = ("text", "json", "github", "sarif")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,34 +45,12 @@ class Lint:
     today: str = option("date for the rules on stale pages (default: today)", metavar="DATE")
 
 
-@dataclass(frozen=True, slots=True)
-class Lints(Result):
-    """Findings with their levels. Text sums up each kind in a line, or lists the first `limit` (0: all)."""
-
-    formats: ClassVar = ("text", "json", "github", "sarif")
-    report: "Report"
-    limit: int | None
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.report.errors else FINE
-
-    def to_json(self) -> object:
-        return [asdict(f) for f in self.report.findings]
-
-    def to_format(self, name: str) -> str:
-        from kb.lint import outputs
-
-        if name == "text":
-            return outputs.text(self.report, limit=self.limit)
-        return outputs.WRITERS[name](self.report)
-
-
-def run(request: Lint, caller: Caller) -> Lints | TextAnswer:
+def run(request: Lint, caller: Caller) -> Result:
     from kb import lint
+    from kb.lint import outputs
 
     if request.rules:
-        return TextAnswer(lint.rule_table())
+        return text_result(lint.rule_table())
     request = _checked(request, lint.all_rules())
     layout = caller.layout()
     under = _under(layout, caller, request.paths)
@@ -92,22 +73,23 @@ def run(request: Lint, caller: Caller) -> Lints | TextAnswer:
         caller.talk(f"note: {note}")
     # Who asks for a kind or a place has each finding named.
     listed = request.paths or request.code or request.all
-    return Lints(report, 0 if listed and request.limit is None else request.limit)
+    limit = 0 if listed and request.limit is None else request.limit
+    forms = {name: partial(write, report) for name, write in outputs.WRITERS.items()}
+    forms["text"] = partial(outputs.text, report, limit=limit)
+    return Result(report, "", FINDINGS if report.errors else FINE, forms)
 
 
-def _baseline(matter: "Matter", caller: Caller) -> TextAnswer:
+def _baseline(matter: "Matter", caller: Caller) -> Result:
     from kb import lint
 
     report = lint.lint(matter)
     store.write(matter.layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
     what = f"recorded {len(report.findings)} findings in {lint.BASELINE_NAME}; commit it"
     caller.talk(f"{what}: from now on only new ones are reported")
-    return TextAnswer()
+    return text_result()
 
 
-def _mended(
-    layout: store.Layout, mends: "list[Mend]", caller: Caller, request: Lint
-) -> Lints | TextAnswer:
+def _mended(layout: store.Layout, mends: "list[Mend]", caller: Caller, request: Lint) -> Result:
     """The diff of a dry run; else the pages are written, and what is left is told."""
     from kb import lint
 
@@ -115,7 +97,7 @@ def _mended(
     verb = "would mend" if request.dry_run else "mended"
     caller.talk(f"{verb} {sum(len(m.done) for m in done)} findings in {len(done)} pages")
     if request.dry_run:
-        return TextAnswer("".join(mend.diff() for mend in mends))
+        return text_result("".join(mend.diff() for mend in mends))
     return run(replace(request, fix=False), caller)
 
 

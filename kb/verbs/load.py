@@ -1,15 +1,15 @@
 """kb load [ask]: print the slice that one step of a loop needs."""
 
 import glob
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.schema import STEPS
 from kb.slices import printed
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 from kb.verbs import Caller, Result, argument, flag, option, several
-from kb.verbs.result import json_lines, json_text
+from kb.verbs.result import json_lines
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kb.research.ideas import Idea
     from kb.slices import Loader, SeenTables, Slice
     from kb.slices.history import History
+
+FORMATS = ("md", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,37 +61,18 @@ class Load:
     explain: bool = flag("say what every item costs and all that was left out")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded(Result):
-    """One slice, or those of a batch."""
+def run(request: Load, caller: Caller) -> "Result[Slice | tuple[Slice, ...]]":
+    from kb.slices.slice import to_markdown
 
-    formats: ClassVar = ("md", "json")
-    slices: "tuple[Slice, ...]"
-    batch: bool
-    explain: bool = field(default=False)
-
-    def to_json(self) -> object:
-        return [s.to_json() for s in self.slices] if self.batch else self.slices[0].to_json()
-
-    def to_text(self) -> str:
-        from kb.slices.slice import to_markdown
-
-        return to_markdown(self.slices[0], explain=self.explain)
-
-    def to_format(self, name: str) -> str:
-        if self.batch:
-            return json_lines(tuple(s.to_json() for s in self.slices))
-        return json_text(self.to_json(), indent=None) if name == "json" else self.to_text()
-
-
-def run(request: Load, caller: Caller) -> Loaded:
     if not (request.step or request.batch or request.beyond):
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = caller.layout()
     if request.batch:
         requests = _batch(request, caller, usual=layout.config.budget)
         loader = loader_of(layout, caller.tables(layout))
-        return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
+        slices = tuple(loader.slice(r) for r in requests)
+        lines = json_lines(slices)
+        return Result(slices, lines, forms={"json": lambda: lines})
     named = request.query or request.profile or request.proposal or request.target
     again = request.beyond and not (request.step and named)
     one = _again(layout, request) if again else _request_of(layout, caller, request)
@@ -97,7 +80,8 @@ def run(request: Load, caller: Caller) -> Loaded:
         slice = loader_of(layout, db).slice(one)
     caller.doubt_target(db, one.target)
     printed.keep(layout, slice, one)
-    return Loaded((slice,), batch=False, explain=request.explain)
+    text = to_markdown(slice, explain=request.explain)
+    return Result(slice, text, forms={"json": lambda: json_lines((slice,)).rstrip("\n")})
 
 
 def _request_of(layout: store.Layout, caller: Caller, request: Load) -> Request:

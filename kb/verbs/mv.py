@@ -1,12 +1,8 @@
 """kb mv [keep]: move a page and mend every link to it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
-
-if TYPE_CHECKING:
-    from kb.move import PageMove
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,32 +14,7 @@ class MovePage:
     dry_run: bool = flag("say what would change and change nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class Moved(Result):
-    """The links that were mended, and those left to a person."""
-
-    plan: "PageMove"
-    dry_run: bool
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.plan.left else FINE
-
-    def to_json(self) -> object:
-        plan = self.plan
-        return {
-            "old": plan.old,
-            "new": plan.new,
-            "mended": dict(plan.mended),
-            "left": [list(row) for row in plan.left],
-        }
-
-    def to_text(self) -> str:
-        verb, mended = "would move" if self.dry_run else "moved", self.plan.mended
-        return f"{verb} {self.plan.old} to {self.plan.new}; {sum(mended.values())} links mended in {len(mended)} pages"
-
-
-def run(request: MovePage, caller: Caller) -> Moved:
+def run(request: MovePage, caller: Caller) -> Result:
     from kb.move import move
 
     layout = caller.layout()
@@ -51,4 +22,8 @@ def run(request: MovePage, caller: Caller) -> Moved:
     plan = move(layout, old, new=new, dry_run=request.dry_run)
     for path, line, href in plan.left:
         caller.talk(f"{path}:{line}: mend the link '{href}' by hand")
-    return Moved(plan, request.dry_run)
+    verb, mended = "would move" if request.dry_run else "moved", plan.mended
+    links = f"{sum(mended.values())} links mended in {len(mended)} pages"
+    value = {"old": plan.old, "new": plan.new, "mended": mended, "left": plan.left}
+    text = f"{verb} {plan.old} to {plan.new}; {links}"
+    return Result(value, text, FINDINGS if plan.left else FINE)

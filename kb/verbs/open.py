@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.store import digest_of
@@ -14,6 +14,7 @@ from kb.verbs import Caller, Result, argument, flag, option
 if TYPE_CHECKING:
     from kb.page import Page, Section
 
+FORMATS = ("md", "json")
 # Of a page's sections so many are named, and so much the way on takes beside its path.
 _MOST_SECTIONS, _FOOT, _MOST_RUNS = 60, 80, 12
 # What a run is called, and the digest of a slice, whose first four characters tell the target.
@@ -34,13 +35,11 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedPassage(Result):
-    """Text of a page from `line` on, as it stands. Printed is what one look of an agent holds of it, under the names of its sections,
-    unless the `whole` is asked for; JSON holds all. `lacking` is the section asked for where the page has none of the name: then `anchor` is the
+class OpenedPassage:
+    """Text of a page from `line` on, as it stands. `lacking` is the section asked for where the page has none of the name: then `anchor` is the
     nearest, empty for the page itself, and `sections` are all that it has.
     """
 
-    formats: ClassVar = ("md", "json")
     path: str
     anchor: str
     digest: str
@@ -52,28 +51,8 @@ class OpenedPassage(Result):
     whole: bool = False
     lacking: str = ""
 
-    def to_text(self) -> str:
-        names = ", ".join(f"#{name}" for name in self.sections[:_MOST_SECTIONS])
-        names = f"; its sections: {names}" if names else ""
-        place = f"#{self.anchor}" if self.anchor else ""
-        if self.lacking and not place and names:
-            return f"(no section #{self.lacking} nor one like it{names}; the page: `kb open {self.path}`)\n"
-        lacking = f"(no section #{self.lacking}, here is {place or 'the page'}{names})\n\n"
-        head = lacking if self.lacking else ""
-        if self.whole or len(head) + len(self.text) <= LOOK:
-            return f"{head}{self.text}\n"
-        head = head or f"({len(self.text):,} characters, the first of them here{names})\n\n"
-        lines = self.text.split("\n")
-        room, shown = LOOK - len(head) - _FOOT - len(self.path) - len(place), 0
-        while room > len(lines[shown]):
-            room -= len(lines[shown]) + 1
-            shown += 1
-        # A line longer than a look is cut; what is left of it is printed with the whole.
-        text = "\n".join(lines[:shown]) or lines[0][:room]
-        return f"{head}{text}\n\n(on: `kb open {self.path}{place} --start {self.line + max(shown, 1)}`; all: `--whole`)\n"
 
-
-def run(request: Open, caller: Caller) -> OpenedPassage:
+def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
     from kb.page import read, text_of
     from kb.trail.handles import is_handle, path_of
 
@@ -107,7 +86,8 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
         raise KbError(f"{path}: ends before line {start}; its last line is {end - 1}")
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
     anchor = section.anchor if section else ""
-    return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text, inside, request.whole, lacking)  # fmt: skip
+    passage = OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text, inside, request.whole, lacking)  # fmt: skip
+    return Result(passage, _text(passage))
 
 
 def _section(page: "Page", anchor: str) -> "Section | None":
@@ -164,3 +144,25 @@ def _nowhere(layout: store.Layout, path: str) -> str:
     return f"{path}: no such page" + (
         f"; did you mean {' or '.join(near)}?" if near else "; `kb search` finds pages by words"
     )
+
+
+def _text(p: OpenedPassage) -> str:
+    """What one look of an agent holds of a passage, under the names of its sections; all of it where the `whole` was asked for."""
+    names = ", ".join(f"#{name}" for name in p.sections[:_MOST_SECTIONS])
+    names = f"; its sections: {names}" if names else ""
+    place = f"#{p.anchor}" if p.anchor else ""
+    if p.lacking and not place and names:
+        return f"(no section #{p.lacking} nor one like it{names}; the page: `kb open {p.path}`)\n"
+    lacking = f"(no section #{p.lacking}, here is {place or 'the page'}{names})\n\n"
+    head = lacking if p.lacking else ""
+    if p.whole or len(head) + len(p.text) <= LOOK:
+        return f"{head}{p.text}\n"
+    head = head or f"({len(p.text):,} characters, the first of them here{names})\n\n"
+    lines = p.text.split("\n")
+    room, shown = LOOK - len(head) - _FOOT - len(p.path) - len(place), 0
+    while room > len(lines[shown]):
+        room -= len(lines[shown]) + 1
+        shown += 1
+    # A line longer than a look is cut; what is left of it is printed with the whole.
+    text = "\n".join(lines[:shown]) or lines[0][:room]
+    return f"{head}{text}\n\n(on: `kb open {p.path}{place} --start {p.line + max(shown, 1)}`; all: `--whole`)\n"

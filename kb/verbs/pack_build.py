@@ -28,32 +28,7 @@ class BuildPack:
     context: int = option("tokens of material in a packet (default 8000)", default=8000)
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltPack(Result):
-    """What was written, what people's edits kept, and what was left out."""
-
-    folder: str
-    parts: dict[str, int]
-    written: tuple[str, ...]
-    theirs: tuple[str, ...]
-    left_out: tuple[str, ...]
-    unanswered: int
-
-    def to_text(self) -> str:
-        lines = [
-            f"{self.folder}: " + ", ".join(f"{name} {count}" for name, count in self.parts.items())
-        ]
-        lines += [f"wrote {name}" for name in self.written]
-        lines += [f"kept as people made it: {text}" for text in self.theirs]
-        lines += [f"left out: {text}" for text in self.left_out]
-        if self.unanswered:
-            lines.append(
-                f"{self.unanswered} packets about strategies and rules are open: `kb packet next --task pack`, then build again"
-            )
-        return "\n".join(lines)
-
-
-def run(request: BuildPack, caller: Caller) -> BuiltPack:
+def run(request: BuildPack, caller: Caller) -> Result:
     from kb import packs
     from kb.claims import claims_in
     from kb.ingest import queue
@@ -87,7 +62,23 @@ def run(request: BuildPack, caller: Caller) -> BuiltPack:
     left = (*pack.left_out, *(f"{name}: stands whole in another entry" for name in copies))
     within = folder.is_relative_to(layout.root)
     shown = folder.relative_to(layout.root).as_posix() if within else str(folder)
-    return BuiltPack(shown, counts, changed, theirs, left, len(todo))
+    value = {
+        "folder": shown,
+        "parts": counts,
+        "written": changed,
+        "theirs": theirs,
+        "left_out": left,
+        "unanswered": len(todo),
+    }
+    lines = [f"{shown}: {', '.join(f'{name} {count}' for name, count in counts.items())}"]
+    lines += [f"wrote {name}" for name in changed]
+    lines += [f"kept as people made it: {text}" for text in theirs]
+    lines += [f"left out: {text}" for text in left]
+    if todo:
+        lines.append(
+            f"{len(todo)} packets about strategies and rules are open: `kb packet next --task pack`, then build again"
+        )
+    return Result(value, "\n".join(lines))
 
 
 def _write(

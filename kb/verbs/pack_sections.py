@@ -15,22 +15,7 @@ class PackSections:
     budget: int = option("tokens at most (default 8000)", default=8000)
 
 
-@dataclass(frozen=True, slots=True)
-class Sections(Result):
-    """Sections in the order of how many symbols of the code they explain; `left` did not fit."""
-
-    sections: tuple[str, ...]
-    left: int
-
-    def to_text(self) -> str:
-        rest = [f"… {self.left} more sections beyond the budget"] if self.left else []
-        return (
-            "\n\n".join([*self.sections, *rest])
-            or "no section of the reference explains a symbol of this code"
-        )
-
-
-def run(request: PackSections, caller: Caller) -> Sections:
+def run(request: PackSections, caller: Caller) -> Result:
     from kb.ingest.material import CHARS_PER_TOKEN
     from kb.packs.reference import sections_for
 
@@ -52,4 +37,7 @@ def run(request: PackSections, caller: Caller) -> Sections:
     for section in sections:
         if sum(map(len, (*kept, section))) <= request.budget * CHARS_PER_TOKEN:
             kept.append(section)
-    return Sections(tuple(kept), len(sections) - len(kept))
+    left = len(sections) - len(kept)
+    rest = [f"… {left} more sections beyond the budget"] if left else []
+    nothing = "no section of the reference explains a symbol of this code"
+    return Result({"sections": kept, "left": left}, "\n\n".join([*kept, *rest]) or nothing)

@@ -18,35 +18,7 @@ class AnswerPacket:
     dry_run: bool = flag("say what the gate would say; keep and file nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(Result):
-    """What the gate let in and what it returned, claim by claim."""
-
-    packet: str
-    state: str
-    admitted: tuple[dict, ...]
-    rejected: tuple[dict, ...]
-    pages: tuple[str, ...]
-
-    @property
-    def code(self) -> int:
-        return CLOSED if self.rejected else FINE
-
-    def to_text(self) -> str:
-        lines = [
-            f"{self.packet}: {self.state}; {len(self.admitted)} claims entered, {len(self.rejected)} returned"
-        ]
-        lines += [f"wrote {page}" for page in self.pages]
-        lines += [
-            f"returned: {r['claim'] or r['page'] or 'the reply'}\n    {r['reason']}"
-            for r in self.rejected
-        ]
-        if self.state == "returned":
-            lines.append("Mend what is returned and answer once more; then a person decides.")
-        return "\n".join(lines)
-
-
-def run(request: AnswerPacket, caller: Caller) -> Answered:
+def run(request: AnswerPacket, caller: Caller) -> Result:
     from kb.ingest import queue
     from kb.ingest.settling import Settlement, preview, settle
 
@@ -64,9 +36,18 @@ def run(request: AnswerPacket, caller: Caller) -> Answered:
             done = settle(layout, db, packet, attempt, today=caller.today)
     if done.pages:
         caller.build(layout)
-    admitted = tuple(
-        {"claim": c.claim, "page": c.page, "source": c.source, "start": c.start, "end": c.end}
-        for c in done.admitted
-    )
-    rejected = tuple({"claim": r.claim, "page": r.page, "reason": r.reason} for r in done.rejected)
-    return Answered(done.packet, done.state, admitted, rejected, done.pages)
+    shown = {"admitted": ("claim", "page", "source", "start", "end")}
+    shown |= {"rejected": ("claim", "page", "reason")}
+    rows = {
+        key: [{name: getattr(row, name) for name in names} for row in getattr(done, key)]
+        for key, names in shown.items()
+    }
+    value = {"packet": done.packet, "state": done.state, **rows, "pages": done.pages}
+    counts = f"{len(done.admitted)} claims entered, {len(done.rejected)} returned"
+    lines = [f"{done.packet}: {done.state}; {counts}", *(f"wrote {page}" for page in done.pages)]
+    lines += [
+        f"returned: {r.claim or r.page or 'the reply'}\n    {r.reason}" for r in done.rejected
+    ]
+    if done.state == "returned":
+        lines.append("Mend what is returned and answer once more; then a person decides.")
+    return Result(value, "\n".join(lines), CLOSED if done.rejected else FINE)

@@ -13,24 +13,7 @@ class ListPackets:
     task: str = option("only packets of this task", metavar="TASK")
 
 
-@dataclass(frozen=True, slots=True)
-class Packets(Result):
-    """Open packets, by id."""
-
-    packets: tuple[dict, ...]
-
-    def to_json(self) -> object:
-        return list(self.packets)
-
-    def to_text(self) -> str:
-        rows = [
-            f"{p['id']}  {p['state']:<8}  {p['tokens']:>6} tokens  {p['subject']}"
-            for p in self.packets
-        ]
-        return "\n".join(rows) or "no packet is open; `kb ingest` makes them"
-
-
-def run(request: ListPackets, caller: Caller) -> Packets:
+def run(request: ListPackets, caller: Caller) -> Result:
     from kb.ingest.queue import answers_to, lease_of, queued
 
     layout = caller.layout()
@@ -50,4 +33,5 @@ def run(request: ListPackets, caller: Caller) -> Packets:
             "state": state,
         }
         rows.append({**row, "holder": lease.holder if lease and held else ""})
-    return Packets(tuple(rows))
+    lines = (f"{r['id']}  {r['state']:<8}  {r['tokens']:>6} tokens  {r['subject']}" for r in rows)
+    return Result(rows, "\n".join(lines) or "no packet is open; `kb ingest` makes them")

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from kb.verbs import CLOSED, FINE, Caller, Result, option
+from kb.verbs import CLOSED, Caller, Result, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,33 +18,16 @@ class NextPacket:
     task: str = option("only packets of this task", metavar="TASK")
 
 
-@dataclass(frozen=True, slots=True)
-class LeasedPacket(Result):
-    """One packet; empty where nothing is open that nobody works on."""
-
-    id: str
-    task: str
-    subject: str
-    tokens: int
-    text: str
-
-    @property
-    def code(self) -> int:
-        return FINE if self.id else CLOSED
-
-    def to_text(self) -> str:
-        return self.text or "no packet is open; `kb ingest` makes them"
-
-
-def run(request: NextPacket, caller: Caller) -> LeasedPacket:
+def run(request: NextPacket, caller: Caller) -> Result:
     from kb.ingest.queue import answers_to, take
 
     layout = caller.layout()
     packet = take(layout, holder=request.by, now=time.time(), task=request.task)
     if packet is None:
-        return LeasedPacket("", "", "", 0, "")
+        nothing = {"id": "", "task": "", "subject": "", "tokens": 0, "text": ""}
+        return Result(nothing, "no packet is open; `kb ingest` makes them", CLOSED)
     before = answers_to(layout, packet.id)
     returned = before.attempts[-1].reasons if before and before.attempts else ()
-    return LeasedPacket(
-        packet.id, packet.task, packet.subject, packet.tokens, packet.to_markdown(returned=returned)
-    )
+    text = packet.to_markdown(returned=returned)
+    value = {name: getattr(packet, name) for name in ("id", "task", "subject", "tokens")}
+    return Result({**value, "text": text}, text)

@@ -1,13 +1,17 @@
 """kb profile summarize [experiment]: print the bucket table of a trace, a stats export or sampled stacks."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kb.profiles.registry import format_names
 from kb.verbs import Caller, Result, argument, option
 
 if TYPE_CHECKING:
     from kb.profiles import Profile
+
+# As a page's Profile section, or as what `kb load --profile` asks.
+FORMATS = ("md", "json", "query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +28,10 @@ class Summarize:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Buckets(Result):
-    """A bucket table: as a page's Profile section (md), or as what `kb load --profile` asks (query)."""
-
-    formats: ClassVar = ("md", "json", "query")
-    profile: "Profile"
-
-    def to_format(self, name: str) -> str:
-        from kb import profiles
-
-        form = {"md": profiles.to_markdown, "json": profiles.to_json, "query": profiles.query}[name]
-        return form(self.profile).rstrip("\n")
-
-
-def run(request: Summarize, caller: Caller) -> Buckets:
+def run(request: Summarize, caller: Caller) -> "Result[Profile]":
     from kb import profiles
 
-    return Buckets(profiles.read(caller.file(request.path), kind=request.kind))
+    profile = profiles.read(caller.file(request.path), kind=request.kind)
+    text = profiles.to_markdown(profile).rstrip("\n")
+    json = partial(profiles.to_json, profile)
+    return Result(profile, text, forms={"json": json, "query": partial(profiles.query, profile)})

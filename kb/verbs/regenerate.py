@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb.verbs import Caller, argument
+from kb.verbs import Caller, Result, argument
 from kb.verbs.filling import Filling, Ingested, fill
 
 
@@ -15,7 +15,7 @@ class Regenerate(Filling):
     )
 
 
-def run(request: Regenerate, caller: Caller) -> Ingested:
+def run(request: Regenerate, caller: Caller) -> Result[Ingested]:
     from kb.ingest.questions import regenerate_packets
     from kb.source import INDEXES
 

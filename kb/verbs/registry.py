@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
 
 from kb.verbs.caller import Caller
 from kb.verbs.request import Option, options_of
@@ -42,10 +41,9 @@ class Verb:
         return next(iter(inspect.signature(self.run).parameters.values())).annotation
 
     @property
-    def result(self) -> type[Result]:
-        """Class of the result; the first where there are several."""
-        returns = inspect.signature(self.run).return_annotation
-        return next(iter(get_args(returns)), returns)
+    def formats(self) -> tuple[str, ...]:
+        """How it may be printed, the usual way first."""
+        return getattr(importlib.import_module(self.module), "FORMATS", ("text", "json"))
 
     @property
     def options(self) -> tuple[Option, ...]:

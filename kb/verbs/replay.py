@@ -1,14 +1,12 @@
 """kb replay [keep]: measure loader and gate on the knowledge base's own past."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, flag, option, several
 
-if TYPE_CHECKING:
-    from kb.replay import ReplayReport
-    from kb.replay.restated import FactReport
+FORMATS = ("text", "json", "svg")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,38 +27,8 @@ class Replay:
     save: bool = flag("keep the picture and the table under .kb/, where `kb site build` finds them")
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed(Result):
-    """What the instrument read."""
-
-    formats: ClassVar = ("text", "json", "svg")
-    report: "ReplayReport | FactReport"
-
-    def to_json(self) -> object:
-        return self.report.to_json()
-
-    def to_text(self) -> str:
-        from kb.replay import ReplayReport
-        from kb.replay.picture import to_text
-        from kb.replay.restated import to_text as facts_text
-
-        return (
-            to_text(self.report)
-            if isinstance(self.report, ReplayReport)
-            else facts_text(self.report)
-        )
-
-    def to_format(self, name: str) -> str:
-        from kb.replay import ReplayReport
-        from kb.replay.picture import to_svg
-
-        if name == "svg" and not isinstance(self.report, ReplayReport):
-            raise KbError("--facts prints a table and has no picture; leave out --format svg")
-        return to_svg(self.report) if name == "svg" else Result.to_format(self, name)
-
-
-def run(request: Replay, caller: Caller) -> Replayed:
-    from kb.replay import BUDGETS, replay
+def run(request: Replay, caller: Caller) -> Result:
+    from kb.replay import BUDGETS, picture, replay, restated
     from kb.trail import targets
     from kb.verbs.load import loader_of
 
@@ -72,31 +40,23 @@ def run(request: Replay, caller: Caller) -> Replayed:
         )
     if request.sample < 0 or any(b < 200 for b in request.budget):
         raise KbError("--sample takes 0 or more, --budget 200 or more")
+    if request.facts and request.save:
+        raise KbError("--save keeps the recall of past questions; leave out --facts")
+    loader, about = loader_of(layout, db), {"target": request.target, "sample": request.sample}
+    about |= {"budgets": tuple(sorted(set(request.budget or BUDGETS)))}
+    about |= {"note": lambda n, of: caller.progress(f"replaying {n + 1} of {of}")}
     if request.facts:
-        from kb.replay.restated import facts_held
-
-        held = facts_held(
-            loader_of(layout, db),
-            target=request.target,
-            sample=request.sample,
-            budgets=tuple(sorted(set(request.budget or BUDGETS))),
-            note=lambda n, of: caller.progress(f"replaying {n + 1} of {of}"),
-        )
+        held = restated.facts_held(loader, **about)
         caller.progress("")
-        if request.save:
-            raise KbError("--save keeps the recall of past questions; leave out --facts")
-        return Replayed(held)
-    report = replay(
-        loader_of(layout, db),
-        target=request.target,
-        sample=request.sample,
-        budgets=tuple(sorted(set(request.budget or BUDGETS))),
-        gate=not request.no_gate,
-        note=lambda n, of: caller.progress(f"replaying {n + 1} of {of}"),
-    )
+        return Result(held, restated.to_text(held), forms={"svg": _no_picture})
+    report = replay(loader, gate=not request.no_gate, **about)
     caller.progress("")
-    answer = Replayed(report)
+    text = picture.to_text(report)
     if request.save:
-        store.write(layout.state / "replay.svg", answer.to_format("svg"))
-        store.write(layout.state / "replay.txt", answer.to_text())
-    return answer
+        store.write(layout.state / "replay.svg", picture.to_svg(report))
+        store.write(layout.state / "replay.txt", text)
+    return Result(report, text, forms={"svg": partial(picture.to_svg, report)})
+
+
+def _no_picture() -> str:
+    raise KbError("--facts prints a table and has no picture; leave out --format svg")

@@ -1,7 +1,7 @@
-"""What the research verbs share: how the network is reached, and the report of what was captured."""
+"""What the research verbs share: how the network is reached, and how captures are told."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,49 +48,27 @@ class Capturing(Reach, Keeping):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureReport(Result):
-    """How each capture ended."""
+def capture_result(outcomes: "Sequence[JobOutcome]", requests: int) -> Result:
+    """How each capture ended; a finding where one failed or was refused."""
+    from kb.text import one_line
 
-    outcomes: "tuple[JobOutcome, ...]"
-    requests: int
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if any(o.state in ("failed", "refused") for o in self.outcomes) else FINE
-
-    def to_json(self) -> object:
-        rows = [
-            {
-                "key": o.job.key,
-                "kind": o.job.kind,
-                "state": o.state,
-                "source": o.source,
-                "note": o.note,
-            }
-            for o in self.outcomes
-        ]
-        return {"requests": self.requests, "captures": rows}
-
-    def to_text(self) -> str:
-        from kb.text import one_line
-
-        lines = [
-            f"{o.state:<8} {o.source or o.job.key}{'  ' + one_line(o.note) if o.note else ''}"
-            for o in self.outcomes[:_SHOWN]
-        ]
-        more = len(self.outcomes) - _SHOWN
-        lines += [f"… and {more} more; `kb research status` lists all"] if more > 0 else []
-        counts = {
-            state: sum(o.state == state for o in self.outcomes)
-            for state in ("new", "changed", "same", "failed", "refused")
-        }
-        return "\n".join(
-            [
-                *lines,
-                f"{', '.join(f'{n} {state}' for state, n in counts.items() if n) or 'nothing to capture'}; {self.requests} requests",
-            ]
-        )
+    captures = [
+        {"key": o.job.key, "kind": o.job.kind, "state": o.state, "source": o.source, "note": o.note}
+        for o in outcomes
+    ]
+    lines = [
+        f"{o.state:<8} {o.source or o.job.key}{'  ' + one_line(o.note) if o.note else ''}"
+        for o in outcomes[:_SHOWN]
+    ]
+    more = len(outcomes) - _SHOWN
+    lines += [f"… and {more} more; `kb research status` lists all"] if more > 0 else []
+    count = [o.state for o in outcomes].count
+    states = ("new", "changed", "same", "failed", "refused")
+    counts = ", ".join(f"{count(state)} {state}" for state in states if count(state))
+    lines.append(f"{counts or 'nothing to capture'}; {requests} requests")
+    failed = count("failed") or count("refused")
+    value = {"requests": requests, "captures": captures}
+    return Result(value, "\n".join(lines), FINDINGS if failed else FINE)
 
 
 def session_of(request: Reach, caller: Caller, *, api: str = "") -> "NetworkSession":

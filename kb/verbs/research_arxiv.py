@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from kb import KbError
-from kb.verbs import Caller, argument, flag, option
-from kb.verbs.research_access import CaptureReport, Capturing, bar, session_of
+from kb.verbs import Caller, Result, argument, flag, option
+from kb.verbs.research_access import Capturing, bar, capture_result, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class ResearchArxiv(Capturing):
     site: str = option("base address of the pages", default="https://arxiv.org", metavar="URL")
 
 
-def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
+def run(request: ResearchArxiv, caller: Caller) -> Result:
     from kb.research.jobs import Job, run_jobs
     from kb.research.papers import papers
     from kb.source import source_at
@@ -70,4 +70,4 @@ def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
                 if not any(o.job.paper and o.job.paper.id == r.partition("v")[0] for o in outcomes)
             )
             outcomes += captured(fresh[: request.most], "", "") if fresh else ()
-        return CaptureReport(outcomes, session.requests)
+        return capture_result(outcomes, session.requests)

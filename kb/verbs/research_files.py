@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError
-from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Capturing, bar, session_of
+from kb.verbs import Caller, Result, argument, option
+from kb.verbs.research_access import Capturing, bar, capture_result, session_of
 
 _ENDS = frozenset("md markdown txt rst html htm pdf ipynb adoc tex".split())
 
@@ -23,7 +23,7 @@ class ResearchFiles(Capturing):
     most: int = option("files at most", default=2000, metavar="N")
 
 
-def run(request: ResearchFiles, caller: Caller) -> CaptureReport:
+def run(request: ResearchFiles, caller: Caller) -> Result:
     from kb.research.jobs import Job, run_jobs
 
     layout = caller.layout()
@@ -48,7 +48,7 @@ def run(request: ResearchFiles, caller: Caller) -> CaptureReport:
         for folder, name in files
     ]
     with session_of(request, caller) as session:
-        return CaptureReport(
+        return capture_result(
             run_jobs(
                 layout,
                 session,

@@ -1,11 +1,11 @@
 """kb research forks [bring]: rank forks and pull requests by what they optimize."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import Caller, Result, argument, flag, option
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping, Reach, session_of
 
 if TYPE_CHECKING:
@@ -33,72 +33,36 @@ class ResearchForks(Reach, Keeping):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ForkList(Result):
-    """Forks, best first, and the matrix of what exists where."""
+def fork_result(forks: "Sequence[Fork]", captured: int, left: Sequence[str] = ()) -> Result:
+    """Forks, best first, and the matrix of what exists where; a finding where heads could not be read."""
+    from kb.research.forks import matrix_of
+    from kb.research.readings import quoted_matrix
+    from kb.text import one_line
 
-    forks: "tuple[Fork, ...]"
-    captured: int
-    left: tuple[str, ...]
-
-    @property
-    def code(self) -> int:
-        return 1 if self.left else 0
-
-    def to_json(self) -> object:
-        return [asdict(fork) for fork in self.forks]
-
-    def to_text(self) -> str:
-        from kb.research.forks import matrix_of
-        from kb.research.readings import quoted_matrix
-        from kb.text import one_line
-
-        lines = []
-        for fork in self.forks[:_SHOWN]:
-            state = (
-                "merged"
-                if fork.merged
-                else "upstream has it"
-                if fork.in_upstream
-                else f"{len(fork.not_upstream)} names not upstream"
-            )
-            lines.append(
-                one_line(f"{fork.score:.2f}  {fork.fork}  {fork.kind}  {state}  {fork.title[:80]}")
-            )
-            lines += [
-                f"      {label}: {one_line(', '.join(values[:6]))}"
-                for label, values in (
-                    ("techniques", fork.techniques),
-                    ("not upstream", fork.not_upstream),
-                )
-                if values
-            ]
-        lines += (
-            [f"… and {len(self.forks) - _SHOWN} more: --format json"]
-            if len(self.forks) > _SHOWN
-            else []
-        )
-        lines += [f"not read: {one_line(reason)}" for reason in self.left]
-        table = quoted_matrix(matrix_of([f for f in self.forks if f.optimization])[:20])
-        return "\n".join(
-            [
-                *lines,
-                "",
-                "Exists in a fork, not elsewhere:",
-                "",
-                table,
-                f"{len(self.forks)} heads read, {self.captured} captured new",
-            ]
-        )
+    lines = []
+    for fork in forks[:_SHOWN]:
+        lacking = f"{len(fork.not_upstream)} names not upstream"
+        state = "merged" if fork.merged else "upstream has it" if fork.in_upstream else lacking
+        head = f"{fork.score:.2f}  {fork.fork}  {fork.kind}  {state}  {fork.title[:80]}"
+        lists = {"techniques": fork.techniques, "not upstream": fork.not_upstream}
+        parts = (f"      {label}: {one_line(', '.join(v[:6]))}" for label, v in lists.items() if v)
+        lines += [one_line(head), *parts]
+    more = len(forks) - _SHOWN
+    lines += [f"… and {more} more: --format json"] if more > 0 else []
+    lines += [f"not read: {one_line(reason)}" for reason in left]
+    table = quoted_matrix(matrix_of([f for f in forks if f.optimization])[:20])
+    lines += ["", "Exists in a fork, not elsewhere:", "", table]
+    lines.append(f"{len(forks)} heads read, {captured} captured new")
+    return Result(forks, "\n".join(lines), FINDINGS if left else FINE)
 
 
-def run(request: ResearchForks, caller: Caller) -> ForkList:
+def run(request: ResearchForks, caller: Caller) -> Result:
     if bool(request.repository) == bool(request.bundle):
         raise KbError("give OWNER/REPO, or --bundle FILE")
     return _of_bundle(request, caller) if request.bundle else _of_forge(request, caller)
 
 
-def _of_bundle(request: ResearchForks, caller: Caller) -> ForkList:
+def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
     from kb.research import git
     from kb.research.forks import deltas_of, upstream_of
     from kb.research.jobs import CACHE
@@ -111,17 +75,11 @@ def _of_bundle(request: ResearchForks, caller: Caller) -> ForkList:
         for name, commit in repository.heads().items()
         if name not in (request.upstream, "upstream/HEAD")
     }
-    return _ranked(
-        request,
-        caller,
-        upstream,
-        deltas_of(repository, upstream, heads),
-        len(heads),
-        f"bundle:{repository.local}",
-    )
+    deltas, name = deltas_of(repository, upstream, heads), f"bundle:{repository.local}"
+    return fork_result(*_ranked(request, caller, upstream, deltas, len(heads), name))
 
 
-def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
+def _of_forge(request: ResearchForks, caller: Caller) -> Result:
     from concurrent.futures import ThreadPoolExecutor
 
     from kb.research.github import Forge
@@ -146,15 +104,9 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             deltas = (d for d in pool.map(delta, heads) if d)
-            result = _ranked(
-                request,
-                caller,
-                upstream,
-                deltas,
-                len(heads),
-                f"https://github.com/{request.repository}",
-            )
-    return ForkList(result.forks, result.captured, tuple(left))
+            name = f"https://github.com/{request.repository}"
+            forks, captured = _ranked(request, caller, upstream, deltas, len(heads), name)
+    return fork_result(forks, captured, left)
 
 
 def _ranked(
@@ -164,8 +116,8 @@ def _ranked(
     deltas: "Iterable[Delta]",
     count: int,
     repository: str,
-) -> ForkList:
-    """Read each head as it comes and capture it at once, so that a kill loses only the one at hand."""
+) -> "tuple[Sequence[Fork], int]":
+    """Read each head as it comes and capture it at once, so that a kill loses only the one at hand; best first, and how many were new."""
     from kb.research.forks import fork_from, ranked
     from kb.research.jobs import Job, JobOutcome, record
     from kb.research.readings import material_of_fork
@@ -196,4 +148,4 @@ def _ranked(
             record(caller.layout(), [done], caller.now)
         caller.progress(f"forks {at}/{count} {fork.fork[:60]}")
     caller.progress("")
-    return ForkList(ranked(read), captured, ())
+    return ranked(read), captured

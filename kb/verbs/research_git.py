@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
-from kb.verbs import Caller, argument, flag, option
+from kb.verbs import Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping
-from kb.verbs.research_forks import ForkList
+from kb.verbs.research_forks import fork_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class ResearchGit(Keeping):
     dry_run: bool = flag("read only; capture nothing into sources/")
 
 
-def run(request: ResearchGit, caller: Caller) -> ForkList:
+def run(request: ResearchGit, caller: Caller) -> Result:
     from kb.research import git
     from kb.research.forks import delta_of, fork_from, upstream_of
     from kb.research.jobs import CACHE
@@ -49,4 +49,4 @@ def run(request: ResearchGit, caller: Caller) -> ForkList:
             keep=not request.no_text,
         )
         captured = capture(layout, material, retrieved=caller.now)[1]
-    return ForkList((fork,), int(captured), ())
+    return fork_result((fork,), int(captured))

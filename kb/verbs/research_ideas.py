@@ -42,37 +42,7 @@ class CheckedIdea:
     distance: str
 
 
-@dataclass(frozen=True, slots=True)
-class IdeaList(Result):
-    """Ideas, best first; `left_out` counts those whose every lever the target has set already."""
-
-    target: str
-    ideas: tuple[CheckedIdea, ...]
-    left_out: int
-    pages: tuple[str, ...]
-
-    def to_text(self) -> str:
-        from kb.text import one_line
-
-        lines = []
-        for item in self.ideas:
-            idea = item.idea
-            labels = (
-                ("from", f"sources/{idea.source}  ({idea.origin})"),
-                ("claims", f"{idea.gain}: “{idea.conditions}”" if idea.gain else "no gain stated"),
-                ("levers", ", ".join(idea.levers)),
-                ("techniques", ", ".join(idea.techniques)),
-                ("set already", ", ".join(item.already)),
-                ("met", f"{item.evidence}: {item.because}" if item.evidence else ""),
-            )
-            lines.append(one_line(f"{item.outcome:<11} {item.distance:<9} {idea.title}"))
-            lines += [f"      {name}: {one_line(value)}" for name, value in labels if value]
-        lines += [f"written: {page}" for page in self.pages]
-        tail = f"; {self.left_out} left out, all set already" if self.left_out else ""
-        return "\n".join([*lines, f"{len(self.ideas)} ideas for {self.target}{tail}"])
-
-
-def run(request: ResearchIdeas, caller: Caller) -> IdeaList:
+def run(request: ResearchIdeas, caller: Caller) -> Result:
     from kb.refuted.gate import Gate, Proposal
     from kb.research.ideas import ideas_of
     from kb.verbs.status import only_target
@@ -102,7 +72,28 @@ def run(request: ResearchIdeas, caller: Caller) -> IdeaList:
         for item in listed
         if request.file and item.outcome == "clear"
     )
-    return IdeaList(target, listed, left_out, tuple(p for p in pages if p))
+    written = [p for p in pages if p]
+    value = {"target": target, "ideas": listed, "left_out": left_out, "pages": written}
+    tail = f"; {left_out} left out, all set already" if left_out else ""
+    lines = [*map(_text, listed), *(f"written: {page}" for page in written)]
+    return Result(value, "\n".join([*lines, f"{len(listed)} ideas for {target}{tail}"]))
+
+
+def _text(item: CheckedIdea) -> str:
+    from kb.text import one_line
+
+    idea = item.idea
+    labels = {
+        "from": f"sources/{idea.source}  ({idea.origin})",
+        "claims": f"{idea.gain}: “{idea.conditions}”" if idea.gain else "no gain stated",
+        "levers": ", ".join(idea.levers),
+        "techniques": ", ".join(idea.techniques),
+        "set already": ", ".join(item.already),
+        "met": f"{item.evidence}: {item.because}" if item.evidence else "",
+    }
+    head = one_line(f"{item.outcome:<11} {item.distance:<9} {idea.title}")
+    parts = (f"      {name}: {one_line(value)}" for name, value in labels.items() if value)
+    return "\n".join([head, *parts])
 
 
 def _known_of(db: "sqlite3.Connection", target: str) -> tuple[set[str], set[str], str]:

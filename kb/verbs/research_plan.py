@@ -43,28 +43,10 @@ class CaptureStep:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class ResearchSteps(Result):
-    """Commands, the most telling first."""
-
-    target: str
-    steps: tuple[CaptureStep, ...]
-
-    def to_text(self) -> str:
-        from kb.text import one_line
-
-        lines = [
-            f"{s.command}\n      {one_line(s.why)}; {s.requests} requests, {s.seconds:.0f} s at most"
-            for s in self.steps
-        ]
-        whole = f"{sum(s.requests for s in self.steps)} requests at most"
-        total = f"{len(self.steps)} commands for {self.target}, {whole}; what is captured already costs none"
-        return "\n".join([*lines, total])
-
-
-def run(request: ResearchPlan, caller: Caller) -> ResearchSteps:
+def run(request: ResearchPlan, caller: Caller) -> Result:
     from kb.page import text_of
     from kb.store import read_bytes
+    from kb.text import one_line
     from kb.trail.standing import target_page
     from kb.verbs.status import only_target, standing_at
 
@@ -108,7 +90,14 @@ def run(request: ResearchPlan, caller: Caller) -> ResearchSteps:
         for address in _documents(layout, text)
     ]
     unique = {step.command: step for step in listed if step}
-    return ResearchSteps(target, tuple(unique.values())[:_MOST])
+    steps = [*unique.values()][:_MOST]
+    lines = [
+        f"{s.command}\n      {one_line(s.why)}; {s.requests} requests, {s.seconds:.0f} s at most"
+        for s in steps
+    ]
+    whole = f"{sum(s.requests for s in steps)} requests at most"
+    total = f"{len(steps)} commands for {target}, {whole}; what is captured already costs none"
+    return Result({"target": target, "steps": steps}, "\n".join([*lines, total]))
 
 
 def words_of_query(text: str) -> list[str]:

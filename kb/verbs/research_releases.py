@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Keeping, Reach, session_of
+from kb.verbs import Caller, Result, argument, option
+from kb.verbs.research_access import Keeping, Reach, capture_result, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class ResearchReleases(Reach, Keeping):
     )
 
 
-def run(request: ResearchReleases, caller: Caller) -> CaptureReport:
+def run(request: ResearchReleases, caller: Caller) -> Result:
     from kb.research.jobs import record
     from kb.research.releases import captured_releases
 
@@ -34,4 +34,4 @@ def run(request: ResearchReleases, caller: Caller) -> CaptureReport:
             now=caller.now,
         )
         record(layout, outcomes, caller.now)
-        return CaptureReport(outcomes, session.requests)
+        return capture_result(outcomes, session.requests)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Capturing, bar, session_of
+from kb.verbs import Caller, Result, argument, option
+from kb.verbs.research_access import Capturing, bar, capture_result, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,7 @@ class ResearchWeb(Capturing):
     most: int = option("pages at most", default=100, metavar="N")
 
 
-def run(request: ResearchWeb, caller: Caller) -> CaptureReport:
+def run(request: ResearchWeb, caller: Caller) -> Result:
     from kb.research.jobs import crawl
 
     layout = caller.layout()
@@ -33,4 +33,4 @@ def run(request: ResearchWeb, caller: Caller) -> CaptureReport:
             on=request.on,
             note=bar(caller, "pages"),
         )
-        return CaptureReport(outcomes, session.requests)
+        return capture_result(outcomes, session.requests)

@@ -1,46 +1,39 @@
-"""What a verb gives back: values, their text and JSON, and the exit code. Prints nothing."""
+"""What a verb gives back: a value, how it reads, and the exit code. Prints nothing."""
 
 import json
-from dataclasses import asdict, dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
+from kb.store import plain_of
 from kb.text import printable
 
 FINE, FINDINGS, MISUSE, CLOSED = 0, 1, 2, 3
-
-
-class Result:
-    """Base of every result: a frozen dataclass whose fields are the data. The first of `formats` is the usual one."""
-
-    __slots__ = ()
-    formats: ClassVar[tuple[str, ...]] = ("text", "json")
-
-    @property
-    def code(self) -> int:
-        return FINE
-
-    def to_json(self) -> object:
-        return asdict(self)
-
-    def to_text(self) -> str:
-        raise NotImplementedError(f"{type(self).__name__} has no text")
-
-    def to_format(self, name: str) -> str:
-        return json_text(self.to_json()) if name == "json" else self.to_text()
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class TextAnswer(Result):
-    """A text and no values, in whatever way it shall be printed."""
+class Result(Generic[_Value]):
+    """A value, of which JSON holds all, and the text that says it to a reader; `forms` write it in other ways, by their names."""
 
-    formats: ClassVar[tuple[str, ...]] = ("text",)
-    text: str = ""
+    value: _Value
+    text: str
+    code: int = FINE
+    forms: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
-    def to_text(self) -> str:
-        return self.text
+    @property
+    def plain(self) -> object:
+        return plain_of(self.value)
 
     def to_format(self, name: str) -> str:
-        return self.text
+        if name in self.forms:
+            return self.forms[name]()
+        return json_text(self.plain) if name == "json" else self.text
+
+
+def text_result(text: str = "") -> Result[None]:
+    """A text and no values, in whatever way it shall be printed."""
+    return Result(None, text, forms={"json": lambda: text})
 
 
 def json_text(value: object, *, indent: int | None = 1) -> str:
@@ -55,4 +48,4 @@ def json_text(value: object, *, indent: int | None = 1) -> str:
 
 
 def json_lines(values: tuple[object, ...]) -> str:
-    return "".join(json_text(value, indent=None) + "\n" for value in values)
+    return "".join(json_text(plain_of(value), indent=None) + "\n" for value in values)

@@ -1,7 +1,7 @@
 """kb retro [keep]: compute the skeleton of a retrospective."""
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, flag, option
@@ -9,6 +9,8 @@ from kb.verbs.status import only_target, standing_at
 
 if TYPE_CHECKING:
     from kb.trail.retro import Retro
+
+FORMATS = ("md", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,23 +22,7 @@ class AskRetro:
     write: bool = flag("file it as analyses/DATE-TARGET-retrospective.md instead of printing it")
 
 
-@dataclass(frozen=True, slots=True)
-class RetroPage(Result):
-    """The computed part, the page made of it, and where it was filed."""
-
-    formats: ClassVar = ("md", "json")
-    retro: "Retro"
-    page: str
-    path: str
-
-    def to_json(self) -> object:
-        return asdict(self.retro)
-
-    def to_text(self) -> str:
-        return self.path or self.page
-
-
-def run(request: AskRetro, caller: Caller) -> RetroPage:
+def run(request: AskRetro, caller: Caller) -> "Result[Retro]":
     from kb import trail
     from kb.page import slug_of
     from kb.trail.retro import markdown_of, retro_of
@@ -52,12 +38,11 @@ def run(request: AskRetro, caller: Caller) -> RetroPage:
     page = markdown_of(retro, standing, own, date=date, folder=layout.page("analyses"))
     path = layout.page(f"analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md")
     if not request.write:
-        path = ""
-    else:
-        try:
-            store.create(layout.at(path), page)
-        except FileExistsError:
-            raise KbError(
-                f"{path} is there already; a correction is a new page or a dated note below it"
-            ) from None
-    return RetroPage(retro, page, path)
+        return Result(retro, page)
+    try:
+        store.create(layout.at(path), page)
+    except FileExistsError:
+        raise KbError(
+            f"{path} is there already; a correction is a new page or a dated note below it"
+        ) from None
+    return Result(retro, path)

@@ -14,30 +14,7 @@ class Review:
     again: bool = flag("ask that packet anew: its replies are dropped")
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed(Result):
-    """What waits, with its reasons."""
-
-    waiting: tuple[dict, ...]
-    done: str = ""
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.waiting and not self.done else FINE
-
-    def to_text(self) -> str:
-        if self.done:
-            return self.done
-        lines = []
-        for row in self.waiting:
-            lines += [
-                f"{row['packet']}  {row['what']}  {row['subject']}",
-                *(f"    {reason}" for reason in row["reasons"]),
-            ]
-        return "\n".join(lines) or "nothing waits for a person"
-
-
-def run(request: Review, caller: Caller) -> Reviewed:
+def run(request: Review, caller: Caller) -> Result:
     from kb.ingest.queue import all_answers, forget
     from kb.ingest.replies import Comparison, Duplicate, read_reply
     from kb.ingest.tasks import task_named
@@ -47,7 +24,8 @@ def run(request: Review, caller: Caller) -> Reviewed:
         if not request.id:
             raise KbError("--again asks one packet anew; name it")
         forget(layout, request.id)
-        return Reviewed((), f"{request.id} is open again; `kb ingest` asks it")
+        done = f"{request.id} is open again; `kb ingest` asks it"
+        return Result({"waiting": [], "done": done}, done)
     rows = []
     for answers in all_answers(layout):
         if request.id and answers.packet != request.id or answers.task == "verify":
@@ -63,4 +41,9 @@ def run(request: Review, caller: Caller) -> Reviewed:
                 )
             elif isinstance(reply, Comparison) and reply.relation == "conflict":
                 rows.append({**row, "what": "conflict", "reasons": (reply.because,)})
-    return Reviewed(tuple(rows))
+    lines = (
+        "\n    ".join((f"{row['packet']}  {row['what']}  {row['subject']}", *row["reasons"]))
+        for row in rows
+    )
+    text = "\n".join(lines) or "nothing waits for a person"
+    return Result({"waiting": rows, "done": ""}, text, FINDINGS if rows else FINE)

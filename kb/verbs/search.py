@@ -33,27 +33,7 @@ class Search:
     limit: int = option("at most so many (default 10)", default=10)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHits(Result):
-    """Sections, best first."""
-
-    answers: "tuple[SearchAnswer, ...]"
-
-    def to_json(self) -> object:
-        return [a.to_json() for a in self.answers]
-
-    def to_text(self) -> str:
-        from kb.search.query import CAPTURED
-
-        lines = []
-        for a in self.answers:
-            place, is_quoted = f"{a.path}#{a.anchor}" if a.anchor else a.path, a.type == CAPTURED
-            mark, quote = (" (captured, quoted)", "> ") if is_quoted else ("", "")
-            lines.append(f"{place}:{a.line}  {a.title}{mark}\n    {quote}{a.snippet}")
-        return "\n".join(lines) or "nothing found"
-
-
-def run(request: Search, caller: Caller) -> SearchHits:
+def run(request: Search, caller: Caller) -> "Result[tuple[SearchAnswer, ...]]":
     from kb.search.captured import captured_answers
     from kb.search.query import Query, answers
 
@@ -73,4 +53,13 @@ def run(request: Search, caller: Caller) -> SearchHits:
     # What the wiki says comes first; what was captured has a quarter of the room, or what is left.
     room = max(request.limit // _SHARE, request.limit - len(places))
     captured = captured[:room]
-    return SearchHits((*places[: request.limit - len(captured)], *captured))
+    listed = (*places[: request.limit - len(captured)], *captured)
+    return Result(listed, "\n".join(map(_text, listed)) or "nothing found")
+
+
+def _text(a: "SearchAnswer") -> str:
+    from kb.search.query import CAPTURED
+
+    place, is_quoted = f"{a.path}#{a.anchor}" if a.anchor else a.path, a.type == CAPTURED
+    mark, quote = (" (captured, quoted)", "> ") if is_quoted else ("", "")
+    return f"{place}:{a.line}  {a.title}{mark}\n    {quote}{a.snippet}"

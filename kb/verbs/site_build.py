@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import Caller, TextAnswer, option
+from kb.verbs import Caller, Result, option, text_result
 
 if TYPE_CHECKING:
     import sqlite3
 
     from kb.slices import Slice
+
+FORMATS = ("text",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +24,11 @@ class SiteBuild:
     out: str = option("build into this folder instead of site/html", metavar="DIR")
 
 
-def run(request: SiteBuild, caller: Caller) -> TextAnswer:
+def run(request: SiteBuild, caller: Caller) -> Result:
     layout = caller.layout()
     out = caller.file(request.out).resolve() if request.out else None
     start = render(layout, caller, out=out) / "index.html"
-    return TextAnswer(
+    return text_result(
         str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start)
     )
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, store
-from kb.verbs import Caller, TextAnswer, flag, option
+from kb.verbs import Caller, Result, flag, option, text_result
 from kb.verbs.site_build import render
 
+FORMATS = ("text",)
 # How long after a look at the files the next one is taken.
 _PAUSE_S = 1.0
 _RELOAD = b'<script src="/kb-reload.js" defer></script></body>'
@@ -61,7 +62,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def run(request: SiteServe, caller: Caller) -> TextAnswer:
+def run(request: SiteServe, caller: Caller) -> Result:
     layout = caller.layout()
     folder = render(layout, caller, out=None)
     try:
@@ -81,7 +82,7 @@ def run(request: SiteServe, caller: Caller) -> TextAnswer:
         except KeyboardInterrupt:
             pass
         server.shutdown()
-    return TextAnswer()
+    return text_result()
 
 
 def _watch(layout: store.Layout, caller: Caller, *, on: bool) -> None:

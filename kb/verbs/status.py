@@ -1,7 +1,7 @@
 """kb status, kb trail [ask]: say where the knowledge base and its trails stand: frontier, plateau, alarms, leads, what is in flight."""
 
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
@@ -22,37 +22,20 @@ class Status:
     target: str = option("everything about this target (default: a line for each target)")
 
 
-@dataclass(frozen=True, slots=True)
-class Standings(Result):
-    """Pages by type, and where each target stands; `whole` where one was asked for."""
-
-    pages: dict[str, int]
-    targets: "tuple[Standing, ...]"
-    whole: bool
-
-    def to_json(self) -> object:
-        return {"pages": self.pages, "targets": [asdict(s) for s in self.targets]}
-
-    def to_text(self) -> str:
-        if self.whole:
-            return _whole(self.targets[0])
-        runs = sum(s.runs for s in self.targets)
-        head = (
-            f"{sum(self.pages.values())} pages, {runs} experiments on {len(self.targets)} targets"
-        )
-        return "\n".join([head, *map(_line, self.targets)])
-
-
-def run(request: Status, caller: Caller) -> Standings:
+def run(request: Status, caller: Caller) -> Result:
     from kb import trail
 
     layout = caller.layout()
     db = caller.tables(layout)
     names = (request.target,) if request.target else trail.targets(db)
     pages = dict(db.execute("select type, count(*) from standing group by type order by type"))
-    return Standings(
-        pages, tuple(standing_at(layout, db, name) for name in names), bool(request.target)
-    )
+    standings = [standing_at(layout, db, name) for name in names]
+    value = {"pages": pages, "targets": standings}
+    if request.target:
+        return Result(value, _whole(standings[0]))
+    runs = sum(s.runs for s in standings)
+    head = f"{sum(pages.values())} pages, {runs} experiments on {len(standings)} targets"
+    return Result(value, "\n".join([head, *map(_line, standings)]))
 
 
 def standing_at(layout: store.Layout, db: sqlite3.Connection, target: str) -> "Standing":
