@@ -8,12 +8,10 @@ from kb import KbError
 from kb.run.direction import direction_from, direction_of, is_resource
 from kb.run.quantity import is_sentinel, to_float, to_quantity
 from kb.run.record import (
-    Artifact,
     Check,
     Falsification,
     Lever,
     Metric,
-    Noise,
     Origin,
     Outcome,
     Run,
@@ -110,8 +108,8 @@ RUNS = st.builds(
     Run, st.builds(Origin, WORDS, st.integers(0, 10**6), WORDS), format=WORDS, label=WORDS, segment=st.integers(0, 5), status=WORDS,
     outcome=st.none() | st.sampled_from(list(Outcome)), description=WORDS, primary=WORDS, metrics=st.lists(METRICS, max_size=3).map(tuple),
     levers=st.lists(st.builds(Lever, WORDS, WORDS), max_size=2).map(tuple), falsification=st.none() | st.builds(Falsification, WORDS, WORDS, NUMBERS),
-    checks=st.lists(st.builds(Check, WORDS, WORDS), max_size=2).map(tuple), artifacts=st.lists(st.builds(Artifact, WORDS, WORDS, WORDS), max_size=2).map(tuple),
-    noise=st.none() | st.builds(Noise, NUMBERS, WORDS), models=st.lists(WORDS, max_size=2).map(tuple), tokens=st.none() | st.integers(0, 9),
+    checks=st.lists(st.builds(Check, WORDS, WORDS), max_size=2).map(tuple),
+    models=st.lists(WORDS, max_size=2).map(tuple), tokens=st.none() | st.integers(0, 9),
     notes=st.lists(st.tuples(WORDS, WORDS), max_size=2).map(tuple),
 )
 

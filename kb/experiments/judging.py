@@ -14,7 +14,6 @@ from kb.experiments.plan import Side
 from kb.experiments.stub import Stub, filled, stub_at, stub_in_flight
 from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
-from kb.run.interval import gain_of_spreads, level_of, value_of_spread
 from kb.run.noise import Spread
 from kb.run.rules import Ruling, ruling_of
 
@@ -87,20 +86,17 @@ def evidence_of(
 
 
 def _measured(target: Target, attempt: Attempt, name: str) -> Measured:
-    change, parent = attempt.values(name, "change"), attempt.values(name, "parent")
-    unit = target.unit if name == target.metric else ""
-    way = target.direction_for(name)
-    reading = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
-    one, other = _record_spread(attempt, name, "change"), _record_spread(attempt, name, "parent")
-    sides = (one or reading.change, other or reading.parent)
-    least = target.least_effect(name, sides[1].middle if sides[1] else 0.0)
-    reading = replace(reading, least=least, change=sides[0], parent=sides[1])
-    if not (one or other):
-        return reading
-    level = level_of(attempt.looks)
-    place = reading.place or value_of_spread(sides[0], level=level)
-    interval = gain_of_spreads(*sides, direction=way, level=level) if sides[1] and way else None
-    return replace(reading, interval=interval, place=place)
+    sides: tuple[Side, Side] = ("change", "parent")
+    reading = measured_of(
+        name,
+        *(attempt.values(name, side) for side in sides),
+        stated=[_record_spread(attempt, name, side) for side in sides],
+        look=attempt.looks,
+        unit=target.unit if name == target.metric else "",
+        direction=target.direction_for(name),
+    )
+    parent = reading.parent.middle if reading.parent else 0.0
+    return replace(reading, least=target.least_effect(name, parent))
 
 
 def _record_spread(attempt: Attempt, name: str, side: Side) -> Spread | None:

@@ -8,11 +8,12 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import GateClosed, InFlight
+from kb.experiments.proposal import LABELS, ExperimentProposal
 from kb.experiments.receipts import keep_opening
 from kb.experiments.stub import BLOCKS, Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
@@ -27,45 +28,6 @@ from kb.trail import read_facts
 # Numbers have three digits, more where a target has more experiments.
 _DIGITS = 3
 _LONGEST_SLUG = 60
-_LABELS = {
-    "hypothesis": "Hypothesis",
-    "mechanism": "Mechanism",
-    "predicted": "Predicted signal",
-    "falsification": "Falsification criterion",
-    "differs": "What differs",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentProposal:
-    """What is to be tried. `falsification` is text that parses; `parent` a page, its label, or a git reference; `differs` the answer to a warning."""
-
-    target: str = ""
-    title: str = ""
-    variant: str = ""
-    lever: tuple[str, ...] = ()
-    hypothesis: str = ""
-    mechanism: str = ""
-    predicted: str = ""
-    falsification: str = ""
-    parent: str = ""
-    differs: str = ""
-    expect: tuple[str, ...] = ()
-    forbid: tuple[str, ...] = ()
-    predict: tuple[str, ...] = ()
-    baseline: bool = False
-
-    @property
-    def text(self) -> str:
-        """The proposal as `kb check` reads it."""
-        named = (
-            f"{label}: {getattr(self, field)}"
-            for field, label in _LABELS.items()
-            if getattr(self, field)
-        )
-        levers = f"Levers: {', '.join(self.lever)}" if self.lever else ""
-        variant = f"Variant: {self.variant}" if self.variant else ""
-        return "\n\n".join(part for part in (self.title, levers, variant, *named) if part)
 
 
 def proposal_in(data: bytes, *, name: str) -> ExperimentProposal:
@@ -111,7 +73,7 @@ def checked(
     if proposal.baseline:
         title = proposal.title or f"First measurement of {target.name}"
         return replace(proposal, title=title, parent="")
-    labels = {flag: label.lower() for flag, label in _LABELS.items() if flag != "differs"}
+    labels = {flag: label.lower() for flag, label in LABELS.items() if flag != "differs"}
     wanted = (*labels.items(), ("parent", "parent"), ("lever", "levers"))
     missing = [f"{label} (--{flag})" for flag, label in wanted if not getattr(proposal, flag)]
     if missing:
@@ -265,7 +227,7 @@ def page_of(
 ) -> bytes:
     """The bytes of a stub."""
     head = _front(proposal, target, path=path, run=run, answer=answer, code=code)
-    labels = {label: getattr(proposal, field) for field, label in _LABELS.items()}
+    labels = {label: getattr(proposal, field) for field, label in LABELS.items()}
     labels["Checked against"] = _near(path, answer)
     tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels.items() if text)
     variant = f", variant {proposal.variant}" if proposal.variant else ""

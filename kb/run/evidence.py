@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from kb.run.criterion import GAIN
 from kb.run.direction import Direction
-from kb.run.interval import Interval, gain_interval, level_of, value_interval
+from kb.run.interval import (
+    Interval,
+    gain_interval,
+    gain_of_spreads,
+    level_of,
+    value_interval,
+    value_of_spread,
+)
 from kb.run.noise import (
     SMALLEST_GAIN,
     SMALLEST_GAIN_LEARNT,
@@ -49,20 +56,21 @@ def measured_of(
     change: Sequence[float],
     parent: Sequence[float],
     *,
+    stated: Sequence[Spread | None] = (None, None),
     unit: str = "",
     direction: Direction | None = None,
     least: float = SMALLEST_GAIN,
     look: int = 1,
 ) -> Measured:
-    """A metric from the samples of both sides; without a direction there is no gain."""
-    level = level_of(look)
-    sides = spread_of(change), spread_of(parent) if parent else None
-    place = value_interval(change, level=level)
-    gain = (
-        gain_interval(change, parent, direction=direction, level=level)
-        if direction and parent
-        else None
-    )
+    """A metric from the samples of both sides, or from what records `stated` of their own repeats; without a direction there is no gain."""
+    level, gain = level_of(look), None
+    one, other = stated
+    sides = one or spread_of(change), other or (spread_of(parent) if parent else None)
+    place = value_interval(change, level=level) or value_of_spread(sides[0], level=level)
+    if direction and sides[1] and (one or other):
+        gain = gain_of_spreads(*sides, direction=direction, level=level)
+    elif direction and parent:
+        gain = gain_interval(change, parent, direction=direction, level=level)
     # Where readings vary by less than their last place, each side may be off by half of that, and no repeat tells.
     half = rounding_of((*change, *parent), name=name, unit=unit) / 2
     arms = [half if s and s.stddev is not None and s.stddev < half else 0.0 for s in sides]

@@ -57,21 +57,6 @@ class Check(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: str = ""
 
 
-class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that a run left: profile, dump or log, with its digest where it was taken."""
-
-    kind: str = ""
-    uri: str = ""
-    digest: str = ""
-
-
-class Noise(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Width within which two measurements are equal, in the metric's unit, and where the width came from."""
-
-    band: float = 0.0
-    source: str = ""
-
-
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where a run is written down: its log, its line (1-based), and the digest of the line as written. Never its number."""
 
@@ -105,11 +90,9 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str = ""
     baseline: str = ""
     checks: tuple[Check, ...] = ()
-    artifacts: tuple[Artifact, ...] = ()
     firing: str = ""
     verdict: str = ""
     decision: str = ""
-    noise: Noise | None = None
     models: tuple[str, ...] = ()
     tokens: int | None = None
     created: str = ""

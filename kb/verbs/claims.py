@@ -18,7 +18,6 @@ class ListClaims:
     subject: tuple[str, ...] = argument(
         "words that a claim, its page or its quantity must hold", default=(), metavar="SUBJECT"
     )
-    quantities: bool = flag("only claims with a typed quantity")
     conflicts: bool = flag("only where sources disagree")
     withdraw: str = option(
         "take all claims of a source off file, and off the pages that hold them", metavar="SOURCE"
@@ -32,7 +31,6 @@ def run(request: ListClaims, caller: Caller) -> Result:
     gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0
     held, damaged = readable_claims(layout)
     chosen = about(held, " ".join(request.subject)) if request.subject else held
-    chosen = tuple(c for c in chosen if c.quantity or not request.quantities)
     shown, pairs = () if request.conflicts else chosen, conflicts(chosen)
     value = {"claims": shown, "conflicts": pairs, "withdrawn": gone, "damaged": damaged}
     lines = [f"{gone} claims were withdrawn"] if gone else []

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from kb import store
+from kb.experiments.proposal import ExperimentProposal
 from kb.verbs import Caller
 from kb.verbs.request import argument, flag, option, several
 
@@ -47,32 +48,27 @@ class StatesExpectation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatesProposal(StatesExpectation):
+class StatesProposal(StatesExpectation, ExperimentProposal):
     """A proposal as a file, as options, or as both: options say more than the file."""
 
+    HELPS: ClassVar = {
+        "target": "what is optimized (default: the proposal's)",
+        "title": "title of the page",
+        "variant": "operating point: size, hardware, batch",
+        "lever": "what the change pulls, NAME or NAME=VALUE (again for more)",
+        "hypothesis": "what is claimed",
+        "mechanism": "why it should work",
+        "predicted": "what will be seen if it works",
+        "falsification": "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%'",
+        "parent": "page, label or git reference it is compared with (default: the newest supported one, else the target's base)",
+        "differs": "what differs from the refuted match, naming it",
+        "baseline": "the first measurement of a target: no proposal, no parent, no levers",
+    }
     proposal: str = argument(
         "markdown file with the four labels and `levers:`, or - for stdin; options say more than the file",
         default="",
         metavar="PROPOSAL",
     )
-    target: str = option("what is optimized (default: the proposal's)", metavar="TEXT")
-    variant: str = option("operating point: size, hardware, batch", metavar="TEXT")
-    title: str = option("title of the page", metavar="TEXT")
-    hypothesis: str = option("what is claimed", metavar="TEXT")
-    mechanism: str = option("why it should work", metavar="TEXT")
-    predicted: str = option("what will be seen if it works", metavar="TEXT")
-    falsification: str = option(
-        "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%'", metavar="TEXT"
-    )
-    parent: str = option(
-        "page, label or git reference it is compared with (default: the newest supported one, else the target's base)",
-        metavar="TEXT",
-    )
-    differs: str = option("what differs from the refuted match, naming it", metavar="TEXT")
-    lever: tuple[str, ...] = several(
-        "what the change pulls (again for more)", metavar="NAME[=VALUE]"
-    )
-    baseline: bool = flag("the first measurement of a target: no proposal, no parent, no levers")
     receipt: str = option("what `kb check` printed of this proposal", metavar="RECEIPT")
     date: str = option("day of the page (default: today)", metavar="YYYY-MM-DD")
 

@@ -12,7 +12,7 @@ from kb.verbs import Caller, Result
 from kb.verbs.experiment import StatesProposal, trail_of
 
 if TYPE_CHECKING:
-    from kb.experiments.opening import ExperimentProposal
+    from kb.experiments.proposal import ExperimentProposal
     from kb.experiments.targets import Target
     from kb.refuted.gate import Answer
 
@@ -36,7 +36,8 @@ def run(
 ) -> Result[Opening]:
     """`look` may refuse before a page is filed; it is told target, variant, parent and the parent's commit."""
     from kb.experiments.auditing import expectation_from
-    from kb.experiments.opening import ExperimentProposal, opened, proposal_in
+    from kb.experiments.opening import opened, proposal_in
+    from kb.experiments.proposal import ExperimentProposal
     from kb.experiments.targets import target_named
 
     layout, name = caller.layout(), request.proposal

@@ -73,7 +73,11 @@ def options_of(request: type) -> tuple[Option, ...]:
         kind, many = item.type, get_origin(item.type) is tuple
         if many or isinstance(kind, types.UnionType):
             kind = next(k for k in get_args(kind) if k not in (Ellipsis, types.NoneType))
-        help, metavar, choices, positional = item.metadata[_KEY]
+        # Of a field that a room declares the request says the help alone.
+        help, metavar, choices, positional = item.metadata.get(_KEY) or (
+            request.HELPS[item.name],
+            *("TEXT", (), False),
+        )
         help = help() if callable(help) else help
         listed.append(
             Option(item.name, kind, many, positional, item.default, help, metavar, choices)
