@@ -7,11 +7,11 @@ which sums to 5 % over any number of looks, so that looking often does not make 
 """
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, combinations_with_replacement, repeat
+from itertools import accumulate, combinations_with_replacement
 from statistics import NormalDist, fmean, median, stdev, variance
 
 from kb.run.direction import Direction
@@ -22,10 +22,10 @@ ERROR = 0.05
 # Up to so many samples a side the distribution of the ranks is counted out; beyond, the normal one is a little wider.
 _COUNTED = 20
 # Turns drift where the differences within them vary by less than this share of what the sides do: by chance seven turns show that once
-# in forty times. Up to so many turns their means are sorted.
-_DRIFTING, _MOST_PAIRS = 0.25, 2000
-# Up to so many pairs are sorted; beyond, their order statistics are searched for.
-_SORTED = 2500
+# in forty times.
+_DRIFTING = 0.25
+# Of more samples a side means of as many groups in a row are compared, whose differences can all be sorted.
+_MOST_SAMPLES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,7 @@ def value_of_spread(spread: Spread, *, level: float) -> Interval | None:
 def _shift(
     change: Sequence[float], parent: Sequence[float], level: float
 ) -> tuple[tuple[float, float, float], str]:
+    change, parent = _grouped(change), _grouped(parent)
     pairs = _pairs(change, parent)
     rank = _signed_rank(len(pairs), level)
     if rank:
@@ -130,16 +131,22 @@ def _shift(
         return (means[rank - 1], median(means), means[-rank]), "pairs"
     rank = _rank(*sorted((len(change), len(parent))), level)
     if rank:
-        return _differences(change, parent, rank), "ranks"
+        ordered = sorted([c - p for c in change for p in parent])
+        return (ordered[rank - 1], median(ordered), ordered[-rank]), "ranks"
     middle = fmean(change) - fmean(parent)
     error, freedom = _welch(stdev(change), len(change), stdev(parent), len(parent))
     arm = student(freedom, level) * error
     return (middle - arm, middle, middle + arm), "student"
 
 
+def _grouped(values: Sequence[float]) -> Sequence[float]:
+    size = math.ceil(len(values) / _MOST_SAMPLES)
+    return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
+
+
 def _pairs(change: Sequence[float], parent: Sequence[float]) -> list[float]:
     """Differences of samples that were taken in one turn, where turns differ by much more than their two samples do: a machine that drifts."""
-    if len(change) != len(parent) or len(change) > _MOST_PAIRS:
+    if len(change) != len(parent):
         return []
     pairs = [c - p for c, p in zip(change, parent, strict=True)]
     return pairs if variance(pairs) < _DRIFTING * (variance(change) + variance(parent)) else []
@@ -200,31 +207,6 @@ def _binomial_rank(n: int, level: float) -> int:
     if n > 200:
         return _normal_rank(n / 2, math.sqrt(n) / 2, level)
     return _counted_rank((math.comb(n, k) for k in range(n + 1)), 2**n, level)
-
-
-def _differences(
-    change: Sequence[float], parent: Sequence[float], rank: int
-) -> tuple[float, float, float]:
-    """The differences of that rank from below, in the middle, and of that rank from above."""
-    pairs = len(change) * len(parent)
-    if pairs <= _SORTED:
-        ordered = sorted([c - p for c in change for p in parent])
-        return ordered[rank - 1], median(ordered), ordered[-rank]
-    minus = sorted(-p for p in parent)
-    return tuple(_difference(change, minus, k) for k in (rank, (pairs + 1) // 2, pairs + 1 - rank))  # type: ignore[return-value]
-
-
-def _difference(change: Sequence[float], minus: list[float], rank: int) -> float:
-    """The difference below which `rank` of all pairs lie, to a twenty-thousandth of their number: by halving."""
-    pairs = len(change) * len(minus)
-    low, high = min(change) + minus[0], max(change) + minus[-1]
-    for _ in range(200):
-        at = (low + high) / 2
-        off = sum(map(bisect_left, repeat(minus), [at - c for c in change])) - rank
-        if abs(off) * 20_000 <= pairs or high - low <= 1e-12 * max(abs(low), abs(high)):
-            break
-        low, high = (at, high) if off < 0 else (low, at)
-    return at
 
 
 @lru_cache(4096)

@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import sys
+from collections import Counter
 
 from kb.run.quantity import number_text
 from kb.store import digest_of
@@ -32,21 +33,19 @@ _SECRET = re.compile(
 
 
 class MetricLines:
-    """METRIC lines of a stream of chunks, in bounded memory: `values`, how often each name was printed, and what was refused."""
+    """METRIC lines of a stream of chunks, in bounded memory: what each name was printed with, and how often."""
 
     def __init__(self) -> None:
-        self.values: dict[str, float] = {}
-        self.refused: dict[str, str] = {}
-        self.counts: dict[str, int] = {}
-        self.printed: dict[str, list[float]] = {}
+        self.printed: dict[str, list[str]] = {}
+        self.counts: Counter[str] = Counter()
         self._carry = b""
 
     def feed(self, chunk: bytes, *, last: bool = False) -> None:
         text = self._carry + chunk
         end = len(text) if last else text.rfind(b"\n") + 1
         if b"METRIC" in text[:end]:
-            for name, value in _METRIC.findall(text[:end]):
-                self._take(name.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
+            for pair in _METRIC.findall(text[:end]):
+                self._take(*(part.decode("utf-8", "replace") for part in pair))
         self._carry = text[end:]
         if len(self._carry) > _LONGEST_LINE:
             self._carry = (
@@ -54,33 +53,31 @@ class MetricLines:
             )
 
     def _take(self, name: str, text: str) -> None:
-        if name not in self.counts and len(self.counts) >= MOST_NAMES:
-            return
-        self.counts[name] = self.counts.get(name, 0) + 1
-        try:
-            value = float(text.replace("_", "x"))
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            self.refused[name] = f"{name}={text[:80]}"
-            self.values.pop(name, None)
-            return
-        self.values[name] = value
-        self.refused.pop(name, None)
-        printed = self.printed.setdefault(name, [])
-        if len(printed) >= _SHOWN:
-            printed[-1] = value
-        else:
-            printed.append(value)
+        if name in self.counts or len(self.counts) < MOST_NAMES:
+            self.counts[name] += 1
+            texts = self.printed.setdefault(name, [])
+            texts[_SHOWN - 1 :] = [text]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The last value of each name, where that is a finite number."""
+        lasts = {name: _finite(texts[-1]) for name, texts in self.printed.items()}
+        return {name: value for name, value in lasts.items() if value is not None}
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """What stands in the place of a value."""
+        lasts = {name: texts[-1] for name, texts in self.printed.items()}
+        return {n: f"{n}={text[:80]}" for n, text in lasts.items() if _finite(text) is None}
 
     @property
     def repeated(self) -> dict[str, tuple[float, ...]]:
         """Metrics that were printed with several values, of which the last one counts."""
-        return {
-            name: tuple(values)
-            for name, values in sorted(self.printed.items())
-            if len(set(values)) > 1
+        finite = {
+            name: tuple(v for v in map(_finite, texts) if v is not None)
+            for name, texts in sorted(self.printed.items())
         }
+        return {name: values for name, values in finite.items() if len({*values}) > 1}
 
     def problem(self, metric: str = "") -> str:
         """Why this is no measurement of `metric` (of anything, if that is empty); an empty text where it is one."""
@@ -90,6 +87,14 @@ class MetricLines:
         if metric and metric not in self.values:
             return f"it exited with 0 but printed no `METRIC {metric}=...` line"
         return "" if self.values else "it exited with 0 but printed no METRIC line"
+
+
+def _finite(text: str) -> float | None:
+    try:
+        value = float(text.replace("_", "x"))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def metrics_in(text: bytes) -> MetricLines:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kb.packs.reference import ReferenceEntry
 
 
+_OPEN = "strategies and rules are open: `kb packet next --task pack`, then build again"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildPack:
     """Name of the pack and the documents that it is made of."""
@@ -70,15 +73,16 @@ def run(request: BuildPack, caller: Caller) -> Result:
         "left_out": left,
         "unanswered": len(todo),
     }
-    lines = [f"{shown}: {', '.join(f'{name} {count}' for name, count in counts.items())}"]
-    lines += [f"wrote {name}" for name in changed]
+    return Result(value, _text(**value))
+
+
+def _text(folder, parts, written, theirs, left_out, unanswered) -> str:
+    lines = [f"{folder}: {', '.join(f'{name} {count}' for name, count in parts.items())}"]
+    lines += [f"wrote {name}" for name in written]
     lines += [f"kept as people made it: {text}" for text in theirs]
-    lines += [f"left out: {text}" for text in left]
-    if todo:
-        lines.append(
-            f"{len(todo)} packets about strategies and rules are open: `kb packet next --task pack`, then build again"
-        )
-    return Result(value, "\n".join(lines))
+    lines += [f"left out: {text}" for text in left_out]
+    lines += [f"{unanswered} packets about {_OPEN}"] if unanswered else []
+    return "\n".join(lines)
 
 
 def _write(

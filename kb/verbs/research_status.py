@@ -10,8 +10,10 @@ from kb.verbs.research_access import Reach, session_of
 if TYPE_CHECKING:
     from kb.research.freshness import Freshness
     from kb.research.jobs import JobState
+    from kb.source import Source
 
 _SHOWN = 60
+_AGAIN = "run the same commands again: what is captured is recognised, what failed is tried anew"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,16 @@ def run(request: ResearchStatus, caller: Caller) -> Result:
             origins = list(freshness_of(session, listed, api=request.api, rest=request.rest))
     rows = [{name: getattr(s, name) for name in _PRINTED} | {"marks": len(s.marks)} for s in listed]
     value = {"sources": rows, "jobs": jobs, "damaged": damaged, "origins": origins}
+    left = any(job.state in ("failed", "pending") for job in jobs)
+    changed = any(o.state in ("changed", "gone") for o in origins)
+    code = FINDINGS if left or changed or damaged else FINE
+    lines = [*_lines(listed, jobs, damaged, origins), *([_AGAIN] if left else [])]
+    return Result(value, "\n".join(map(one_line, lines)), code)
+
+
+def _lines(
+    listed: "list[Source]", jobs: "list[JobState]", damaged: list[str], origins: "list[Freshness]"
+) -> list[str]:
     lines = [
         f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {len(s.marks)} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"
         for s in listed[:_SHOWN]
@@ -65,14 +77,7 @@ def run(request: ResearchStatus, caller: Caller) -> Result:
     lines += [f"{o.state:<8}  sources/{o.source}  {o.note}" for o in moved]
     lines += [f"at their origins: {_counts(origins)}"] if origins else []
     lines.append(f"{len(listed)} sources; asked for here: {_counts(jobs) or 'nothing yet'}")
-    left = any(job.state in ("failed", "pending") for job in jobs)
-    if left:
-        lines.append(
-            "run the same commands again: what is captured is recognised, what failed is tried anew"
-        )
-    changed = any(o.state in ("changed", "gone") for o in origins)
-    code = FINDINGS if left or changed or damaged else FINE
-    return Result(value, "\n".join(map(one_line, lines)), code)
+    return lines
 
 
 def _counts(rows: "list[JobState] | list[Freshness]") -> str:
