@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kb.formats.columns import (
     ABSENT,
@@ -26,14 +26,41 @@ from kb.formats.columns import (
     unit_of,
 )
 from kb.formats.measuring import quantity_of
-from kb.formats.reading import Ask, Segment
+from kb.formats.reading import SAMPLE, Ask, LogLine, Segment
 from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import bare, to_quantity
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, is_status, status_words
 
-_SILENT = Ask()
 _STEPS = word_set("step epoch global_step")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a log: where it stands and what it says under each name. `status` and `day` stand outside of it, as in the heading above."""
+
+    line: LogLine
+    cells: dict[str, str]
+    status: str = ""
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """Records under the names of their fields, whatever notation they stood in.
+
+    `heading` stands above them, `stated` is what the log itself says of the metric, `headed` whether it names the fields, `roles` what the
+    notation makes of some; runs are judged by no field that less than `least` of the records fill.
+    """
+
+    names: Sequence[str]
+    records: list[Record]
+    line: int = 1
+    heading: str = ""
+    stated: Ask = Ask()
+    headed: bool = True
+    roles: Mapping[str, ColumnRole] = field(default_factory=dict)
+    least: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +138,18 @@ def looks_like_header(cells: Sequence[str]) -> bool:
     return known >= 2 or known == 1 and worded
 
 
-def layout_of(
-    names: Sequence[str],
-    records: Sequence[Mapping[str, str]],
-    *,
-    ask: Ask,
-    stated: Ask = _SILENT,
-    headed: bool = True,
-    forced: Mapping[str, ColumnRole] | None = None,
-    least: float = 0,
-) -> RecordLayout:
-    """What the fields of a table are, from their names and a sample of records. `stated` is what the log's own configuration says; runs are judged by no field that fewer than `least` records fill."""
-    forced = forced or {}
-    columns = {n: LogColumn(n, [r.get(n, "") for r in records], headed) for n in names}
-    weights = {n: status_weight(c) for n, c in columns.items() if n not in forced}
+def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> RecordLayout:
+    """What the fields of a table are, from their names and what some of its records hold."""
+    sample = [r.cells for r in records[:SAMPLE]]
+    headed, stated, least = table.headed, table.stated, table.least * len(sample)
+    names = [n for n in table.names if not sample or any(n in cells for cells in sample)]
+    columns = {n: LogColumn(n, [r.get(n, "") for r in sample], headed) for n in names}
+    weights = {n: status_weight(c) for n, c in columns.items() if n not in table.roles}
     statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
     deciding = [columns[n] for n in statuses[:1]]
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(x.outcomes & DECIDED for x in deciding)
-    roles = {n: forced.get(n) or role_of(c) for n, c in columns.items()}
+    roles = {n: table.roles.get(n) or role_of(c) for n, c in columns.items()}
     roles |= {x.name: ColumnRole.STATUS for x in deciding}
     text = _text_of(columns, roles, headed=headed, decided=decided)
     roles |= {text: ColumnRole.TEXT} if text else {}
@@ -204,7 +224,10 @@ def _tells(
         if headed and roles[n] in (ColumnRole.METRIC, ColumnRole.DELTA)
     )
     outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
-    reported = figures or not queued and bool(outcomes - {Outcome.OTHER})
+    # Entries in prose: words on the result, and on what was done or learned.
+    results = [c for c in columns.values() if c.key in ("result", "results", "outcome")]
+    spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
+    reported = figures or worded and spoken or not queued and bool(outcomes - {Outcome.OTHER})
     return reported and not _is_curve(columns, worded=worded or bool(statuses))
 
 

@@ -2,13 +2,16 @@
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Located
 from kb.run.direction import Direction
 from kb.run.quantity import number_text
 from kb.run.record import Outcome, Run
+
+# How many runs, and of each outcome how many; None where nothing in the log could say it.
+Counts = dict[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,33 +23,22 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What a stretch of a log amounts to. A count is None where the log has no status that could say it."""
+class Stretch:
+    """One segment with its counts and its best."""
 
-    runs: int
-    kept: int | None
-    discarded: int | None
-    crashed: int | None
-    checks_failed: int | None
-    other: int | None
+    segment: Segment
+    counts: Counts
     best: Best | None
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """One segment with its counts."""
-
-    segment: Segment
-    counts: Counts
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
-    """What one log holds: the dry run of an import."""
+    """What one log holds: the dry run of an import. Without a direction its segments have none in common."""
 
     file: str
     format: str
     counts: Counts
+    best: Best | None
     statuses: tuple[tuple[str, int], ...]
     segments: tuple[Stretch, ...]
     direction: Direction | None
@@ -54,76 +46,67 @@ class Summary:
     warnings: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Tally:
-    segment: Segment
-    runs: int = 0
-    outcomes: Counter[Outcome | None] = field(default_factory=Counter)
-    best: Best | None = None
-
-    def add(self, run: Run) -> None:
-        self.runs += 1
-        self.outcomes[run.outcome] += 1
-        value, way = run.value, self.segment.direction
-        wanted = (None, Outcome.OTHER) if self.segment.search else (Outcome.KEPT,)
-        if value is None or way is None or run.outcome not in wanted:
-            return
-        if self.best is None or (
-            value < self.best.value if way == "lower" else value > self.best.value
-        ):
-            self.best = Best(value, run.origin.line)
-
-    def counts(self) -> Counts:
-        outcomes = self.outcomes.keys() - {None}
-        # What no run was called is not known where the log decides nothing; what broke, it tells.
-        known = {
-            o: self.segment.judged
-            or o in outcomes
-            or bool(outcomes)
-            and o not in (Outcome.KEPT, Outcome.DISCARDED)
-            for o in Outcome
-        }
-        return Counts(
-            self.runs, *(self.outcomes[o] if known[o] else None for o in Outcome), self.best
-        )
-
-
 def summary(log: Located, *, ask: Ask) -> Summary:
     """What a log amounts to, without writing anything; the log is streamed."""
-    tallies: list[_Tally] = []
+    segments: list[Segment] = []
+    outcomes: list[Counter[Outcome | None]] = []
+    best: dict[int, Best] = {}
     statuses: Counter[str] = Counter()
     remarks: dict[str, list[int]] = defaultdict(list)
     for event in log.events(ask):
         if isinstance(event, Segment):
-            tallies.append(_Tally(event))
+            segments.append(event)
+            outcomes.append(Counter())
         elif isinstance(event, Remark):
             remarks[event.kind].append(event.line)
         else:
-            tallies[-1].add(event)
+            at = len(segments) - 1
+            outcomes[at][event.outcome] += 1
             statuses.update([event.status] if event.status else ())
-    parts = tuple(Stretch(t.segment, t.counts()) for t in tallies)
-    ways = {
-        (p.segment.direction, p.segment.source)
-        for p in parts
-        if p.segment.metric or len(parts) == 1
-    }
+            if _leads(event, segments[at], best.get(at)):
+                best[at] = Best(event.value, event.origin.line)
+    parts = tuple(
+        Stretch(segment, _counts(segment, outcomes[at]), best.get(at))
+        for at, segment in enumerate(segments)
+    )
+    named = [p.segment for p in parts if p.segment.metric or len(parts) == 1]
+    ways = {(s.direction, s.source) for s in named}
     one = len(ways) == 1 and len({p.segment.metric for p in parts}) == 1
-    warnings = [_warning(kind, lines) for kind, lines in remarks.items()] + _doubts(parts, statuses)
-    warnings += log.remarks
+    warnings = [_warning(kind, lines) for kind, lines in remarks.items()]
     ranked = tuple(sorted(statuses.items(), key=lambda s: (-s[1], s[0])))
-    way = ways.pop() if one else (None, "")
     return Summary(
-        log.path.name, log.format.name, _together(parts), ranked, parts, *way, tuple(warnings)
+        log.path.name,
+        log.format.name,
+        _total([p.counts for p in parts]),
+        best.get(0) if len(parts) == 1 else None,
+        ranked,
+        parts,
+        *(ways.pop() if one else (None, "")),
+        (*warnings, *_doubts(parts, statuses), *log.remarks),
     )
 
 
-def _together(parts: tuple[Stretch, ...]) -> Counts:
-    def total(name: str) -> int | None:
-        values = [v for p in parts if (v := getattr(p.counts, name)) is not None]
-        return sum(values) if values else None
+def _leads(run: Run, segment: Segment, best: Best | None) -> bool:
+    """Whether a run is better than the best so far: of a search any that ran, else what was kept."""
+    wanted = (None, Outcome.OTHER) if segment.search else (Outcome.KEPT,)
+    if run.value is None or segment.direction is None or run.outcome not in wanted:
+        return False
+    lower = segment.direction == "lower"
+    return best is None or (run.value < best.value if lower else run.value > best.value)
 
-    best = parts[0].counts.best if len(parts) == 1 else None
-    return Counts(total("runs") or 0, *map(total, Outcome), best)
+
+def _counts(segment: Segment, outcomes: Counter[Outcome | None]) -> Counts:
+    """What no run was called is not known where the log decides nothing; what broke, it tells."""
+    stated = outcomes.keys() - {None}
+    decided = (Outcome.KEPT, Outcome.DISCARDED)
+    known = {o for o in Outcome if segment.judged or o in stated or stated and o not in decided}
+    return {"runs": outcomes.total(), **{o: outcomes[o] if o in known else None for o in Outcome}}
+
+
+def _total(counts: list[Counts]) -> Counts:
+    names = ("runs", *Outcome)
+    values = {name: [c[name] for c in counts if c[name] is not None] for name in names}
+    return {name: sum(v) if v or name == "runs" else None for name, v in values.items()}
 
 
 def _warning(kind: str, lines: list[int]) -> str:
@@ -136,7 +119,7 @@ def _warning(kind: str, lines: list[int]) -> str:
 
 def _doubts(parts: tuple[Stretch, ...], statuses: Counter[str]) -> list[str]:
     """What a reader of the summary must know though no line is at fault."""
-    filled = [p.segment for p in parts if p.counts.runs]
+    filled = [p.segment for p in parts if p.counts["runs"]]
     unsaid = sorted({s.metric for s in filled if s.metric and s.direction is None})
     doubts = {
         f"{len(parts)} segments, each with its own baseline; best is told per segment": len(parts)
@@ -158,29 +141,31 @@ def to_json(summary: Summary) -> str:
         {
             **{k: getattr(p.segment, k) for k in shown},
             "direction_source": p.segment.source or None,
-            **asdict(p.counts),
+            **_amount(p),
         }
         for p in summary.segments
     ]
     whole = {
-        **{"file": summary.file, "format": summary.format, **asdict(summary.counts)},
+        **{"file": summary.file, "format": summary.format, **_amount(summary)},
         **{"statuses": dict(summary.statuses), "segments": parts, "direction": summary.direction},
         **{"direction_source": summary.source or None, "warnings": list(summary.warnings)},
     }
     return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
+def _amount(part: Stretch | Summary) -> dict[str, object]:
+    return {**part.counts, "best": asdict(part.best) if part.best else None}
+
+
 def to_text(summary: Summary) -> str:
     """A summary for a person to read."""
     lines = [f"{summary.file}: {summary.format}, {_phrase(summary.counts)}"]
     for part in summary.segments:
-        segment, best = part.segment, part.counts.best
+        segment, best = part.segment, part.best
         if segment.metric:
-            way = (
-                f"{segment.direction} is better ({segment.source})"
-                if segment.direction
-                else "direction unknown"
-            )
+            way = "direction unknown"
+            if segment.direction:
+                way = f"{segment.direction} is better ({segment.source})"
             kept = f", best kept {number_text(best.value)} at line {best.line}" if best else ""
             name = f" '{segment.name}'" if segment.name else ""
             head = f"  segment {segment.index}{name} from line {segment.line}: {segment.metric}"
@@ -191,5 +176,5 @@ def to_text(summary: Summary) -> str:
 
 
 def _phrase(counts: Counts) -> str:
-    named = ((o.replace("_", " "), getattr(counts, o)) for o in Outcome)
-    return ", ".join([f"{counts.runs} runs", *(f"{n} {name}" for name, n in named if n)])
+    named = [f"{counts[o]} {o.replace('_', ' ')}" for o in Outcome if counts[o]]
+    return ", ".join([f"{counts['runs']} runs", *named])

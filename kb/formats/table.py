@@ -3,11 +3,11 @@
 Records that tell neither a status nor a measurement are no runs; a total is none either.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from kb.formats.columns import (
     SETTINGS,
@@ -17,9 +17,9 @@ from kb.formats.columns import (
     outcome_in,
     unit_of,
 )
-from kb.formats.layout import RecordLayout
+from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.measuring import measured, metrics_of, moment, quantity_of
-from kb.formats.reading import LogLine, Remark, Segment
+from kb.formats.reading import Ask, Remark, Segment
 from kb.run.direction import direction_from, direction_of, word_set
 from kb.run.quantity import Quantity, bare
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
@@ -49,15 +49,6 @@ _FAULTS = word_set(
 )
 _SOUND = word_set("- 0 false no off none null n")
 _CALLED = ("experiment", "name", "label")
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record of a log: where it stands and what it says under each name. `status` is one that stands outside of it, as in the heading above."""
-
-    line: LogLine
-    cells: Mapping[str, str]
-    status: str = ""
 
 
 def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segment: int) -> Run:
@@ -108,7 +99,7 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
         checks=checks,
         reason=_unquoted(record.cells.get(layout.reason, "")),
         code="" if code.lower() in _NO_CODE else code,
-        created=moment(when),
+        created=moment(when) or record.day,
         notes=tuple(_notes(fields)),
         **stated,
     )
@@ -140,7 +131,9 @@ def _metrics(
         m.name == layout.primary and m.value is None for m in metrics
     ):
         # Nothing was measured, so a 0 beside it measures nothing either.
-        metrics = [replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics]
+        metrics = [
+            structs.replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics
+        ]
     return tuple(metrics)
 
 
@@ -225,37 +218,97 @@ def _levers(name: str, cell: str) -> list[Lever]:
     return [Lever(*p.split("=", 1)) if "=" in p else Lever(p) for p in parts if p]
 
 
-def runs_of(
-    records: Iterable[Record | Remark],
-    layout: RecordLayout,
-    segment: Segment,
-    *,
-    file: str,
-    kind: str,
+def events_of(
+    tables: Iterable[tuple[RecordTable, RecordLayout | None]], ask: Ask, *, file: str, kind: str
 ) -> Iterator[Segment | Run | Remark]:
-    """A segment, what is doubtful about it, and its runs; none where nothing tells that the records are runs."""
-    yield segment
-    if layout.doubt:
-        yield Remark(layout.doubt, segment.line)
-    if not layout.tells:
-        yield Remark(UNTOLD, segment.line)
+    """Segments, what is doubtful about them, and their runs. Tables of one metric (of one header, where none is known) are one segment, but
+    for a ranking that begins anew.
+    """
+    index, before, labels = -1, None, set()
+    for table, known in tables:
+        layout, records, skipped = _interpreted(table, known, ask)
+        keys = (layout.primary, () if layout.primary else tuple(map(key_of, table.names)))
+        named = [*layout.names(ColumnRole.ID), *layout.names(ColumnRole.RANK)][:1]
+        here = [r.cells.get(n, "") for n in named for r in records]
+        further = keys == before and bool(layout.statuses or not here or here[0] not in labels)
+        index, before = index + (not further), keys
+        labels = {*here, *(labels if further else ())}
+        segment = layout.segment(index, table.line, table.heading)
+        stated = [_decided(r, layout) for r in records]
+        outcomes = [outcome for status, outcome in stated if status]
+        # Where most records say nothing and none was kept, what was kept is not known.
+        few = 2 * len(outcomes) < len(records) and Outcome.KEPT not in outcomes
+        if records and (few or records[0].status):
+            segment = replace(segment, judged=not few and segment.judged or bool(records[0].status))
+        if not further:
+            yield segment
+            yield from [Remark(layout.doubt, segment.line)] if layout.doubt else ()
+        yield from skipped
+        if not table.records:
+            yield Remark("no rows below the header: 0 runs", table.line)
+        if not layout.tells:
+            yield Remark(UNTOLD, segment.line)
+        for record in _in_order(records, layout) if layout.tells else ():
+            yield from _run_or_remark(record, layout, index, file=file, kind=kind)
+        if further:
+            message = "a further table of the same metric; read as one segment with the one above"
+            yield Remark(message, table.line)
+    if index < 0:
+        yield Segment(0, 1, judged=False)
+        yield Remark("nothing in it tells of a run; read as text")
+
+
+def _interpreted(
+    table: RecordTable, known: RecordLayout | None, ask: Ask
+) -> tuple[RecordLayout, list[Record], list[Remark]]:
+    """Layout of the records that are runs, these, and why others are none. What most runs do not have is nothing to judge by."""
+    layout = known or layout_of(table, table.records, ask=ask)
+    metrics = layout.names(ColumnRole.METRIC)
+    filled = Counter(n for r in table.records for n in metrics if r.cells.get(n))
+    shared = {n for n in metrics if 2 * filled[n] > len(table.records) > 1}
+    alike = all(len(r.cells) == len(table.names) for r in table.records)
+    runs = [r for r in table.records if alike or _is_run(r, layout, shared)]
+    if len(runs) == len(table.records):
+        return layout, runs, []
+    others = [r for r in table.records if r not in runs]
+    message = "an object that is no run (no status, no number and measurement); skipped"
+    remarks = [Remark(message, r.line.number) for r in others]
+    return known or layout_of(table, runs, ask=ask), runs, remarks
+
+
+def _is_run(record: Record, layout: RecordLayout, shared: set[str]) -> bool:
+    """Whether a record is an attempt: it has a status, or a number beside a measurement, or the measurement that most have."""
+    named = {n: layout.roles.get(n) for n, cell in record.cells.items() if cell}
+    if record.status or layout.ranked or any(n in named for n in layout.statuses):
+        return True
+    roles = {*named.values()}
+    measured = ColumnRole.METRIC in roles or ColumnRole.LEVER in roles
+    return ColumnRole.ID in roles and measured or bool(shared & named.keys())
+
+
+def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
+    """Records as they were run: a leaderboard, which stands by rank, by their number."""
+    name = next(iter(layout.names(ColumnRole.ID)), "")
+    counted = layout.ranked and name and all(r.cells.get(name, "").isdecimal() for r in records)
+    return sorted(records, key=lambda r: int(r.cells[name])) if counted else records
+
+
+def _run_or_remark(
+    record: Record, layout: RecordLayout, segment: int, *, file: str, kind: str
+) -> Iterator[Run | Remark]:
+    """A run, and what is doubtful about it; or why a record is none."""
+    if _sums_up(record, layout):
+        yield Remark("a row that sums up the others; skipped", record.line.number)
         return
-    for record in records:
-        if isinstance(record, Remark):
-            yield record
-            continue
-        if _sums_up(record, layout):
-            yield Remark("a row that sums up the others; skipped", record.line.number)
-            continue
-        run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
-        content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
-        if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(content))):
-            yield Remark("a row without a figure or an outcome; no run", record.line.number)
-            continue
-        if run.primary and run.value is None:
-            message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
-            yield Remark(message, record.line.number)
-        yield run
+    run = run_of(record, layout, file=file, kind=kind, segment=segment)
+    content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
+    if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(content))):
+        yield Remark("a row without a figure or an outcome; no run", record.line.number)
+        return
+    if run.primary and run.value is None:
+        message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
+        yield Remark(message, record.line.number)
+    yield run
 
 
 def _sums_up(record: Record, layout: RecordLayout) -> bool:

@@ -5,7 +5,6 @@ A text is a trail where most of its repeating units say how they came out.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from kb.formats.clauses import DECIDED, status_in
@@ -18,13 +17,13 @@ from kb.formats.entries import (
     entries_of,
     with_spoken,
 )
-from kb.formats.layout import layout_of
+from kb.formats.layout import Record, RecordTable
 from kb.formats.measuring import quantity_of
 from kb.formats.objects import LISTS, is_chat, opens_json
 from kb.formats.outline import DASHES, DAY
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Event, LogFormat
-from kb.formats.table import Record, runs_of
+from kb.formats.table import events_of
 from kb.run.direction import direction_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
@@ -131,19 +130,13 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         yield Remark("no units that say how they came out; read as text")
         return
     records = _records(entries, columns)
-    decided = [e.outcome for e in entries if e.status]
-    undecided = 2 * len(decided) < len(entries)
     names = list(dict.fromkeys(n for r in records for n in r.cells))
-    cells = [r.cells for r in records]
-    stated = Ask(prose=prose)
-    layout = layout_of(names, cells, ask=ask, stated=stated, forced=_FIXED, least=len(records) / 3)
     falling = _falling(entries, prose)
     if falling:
         records.reverse()
-    segment = layout.segment(0, records[0].line.number)
-    if undecided and not columns and Outcome.KEPT not in decided:
-        segment = replace(segment, judged=False)
-    yield from runs_of(records, layout, segment, file=path.name, kind="worklog")
+    stated, line = Ask(prose=prose), records[0].line.number
+    table = RecordTable(names, records, line, stated=stated, roles=_FIXED, least=1 / 3)
+    yield from events_of([(table, None)], ask, file=path.name, kind="worklog")
     if falling:
         yield Remark("the newest run stands first; read from the end")
 
