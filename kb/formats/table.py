@@ -4,7 +4,7 @@ Records that tell neither a status nor a measurement are no runs; a total is non
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -233,13 +233,7 @@ def events_of(
         further = keys == before and bool(layout.statuses or not here or here[0] not in labels)
         index, before = index + (not further), keys
         labels = {*here, *(labels if further else ())}
-        segment = layout.segment(index, table.line, table.heading)
-        stated = [_decided(r, layout) for r in records]
-        outcomes = [outcome for status, outcome in stated if status]
-        # Where most records say nothing and none was kept, what was kept is not known.
-        few = 2 * len(outcomes) < len(records) and Outcome.KEPT not in outcomes
-        if records and (few or records[0].status):
-            segment = replace(segment, judged=not few and segment.judged or bool(records[0].status))
+        segment = _segment_of(table, records, layout, index)
         if not further:
             yield segment
             yield from [Remark(layout.doubt, segment.line)] if layout.doubt else ()
@@ -256,6 +250,17 @@ def events_of(
     if index < 0:
         yield Segment(0, 1, judged=False)
         yield Remark("nothing in it tells of a run; read as text")
+
+
+def _segment_of(
+    table: RecordTable, records: Sequence[Record], layout: RecordLayout, index: int
+) -> Segment:
+    """The segment of a table; where most records say nothing and none was kept, what was kept is not known."""
+    segment = layout.segment(index, table.line, table.heading)
+    outcomes = [outcome for status, outcome in (_decided(r, layout) for r in records) if status]
+    few = 2 * len(outcomes) < len(records) and Outcome.KEPT not in outcomes
+    above = bool(records and records[0].status)
+    return replace(segment, judged=above or segment.judged and not few)
 
 
 def _interpreted(
