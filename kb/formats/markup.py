@@ -87,7 +87,7 @@ def _of_underlined(lines: list[str]) -> list[str]:
 def _of_messages(lines: list[str]) -> list[str]:
     """Messages of a chat as items of a list, who wrote them left out; empty where the text is no chat."""
     spoken = [_MESSAGE.match(x) for x in lines]
-    sent = [bool(_SENDER.fullmatch(x)) for x in lines]
+    sent = [len(x) < 100 and bool(_SENDER.fullmatch(x)) for x in lines]
     # Who writes in a chat writes again; `8:40 LTO: 13.0 fps` opens an entry.
     writers = [m[1] for m in spoken if m]
     if len(writers) > 2 and 2 * len({*writers}) <= len(writers) + 1:

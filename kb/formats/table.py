@@ -282,13 +282,12 @@ def _interpreted(
 
 
 def _is_run(record: Record, layout: RecordLayout, shared: set[str]) -> bool:
-    """Whether a record is an attempt: it has a status, or a number beside a measurement, or the measurement that most have."""
+    """Whether a record is an attempt: it has a status, a number, or the measurement that most have."""
     named = {n: layout.roles.get(n) for n, cell in record.cells.items() if cell}
     if record.status or layout.ranked or any(n in named for n in layout.statuses):
         return True
-    roles = {*named.values()}
-    measured = ColumnRole.METRIC in roles or ColumnRole.LEVER in roles
-    return ColumnRole.ID in roles and measured or bool(shared & named.keys())
+    numbered = ColumnRole.ID in named.values()
+    return numbered or bool(shared & named.keys())
 
 
 def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
