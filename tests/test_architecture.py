@@ -34,6 +34,17 @@ BANNED_VERBS = re.compile(r"_*(get|process|handle|do)_")
 MODULES = sorted(HOME.rglob("*.py"))
 
 
+# Modules that open files by themselves, and why; of all others each file comes through the one reader of `store`.
+OWN_READERS = {
+    "kb.cli": "the null device", "kb.experiments.command": "its pipe", "kb.experiments.supervisor": "the kernel's files", "kb.experiments.turns": "the kernel's files",
+    "kb.run.measure": "the kernel's files", "kb.search.encoder": "a model that the command line or kb.toml names", "kb.harness.templates": "of the package",
+    "kb.ingest.tasks": "of the package", "kb.verbs.registry": "of the package", "kb.site": "of the package", "kb.site.shell": "of the package, and what MkDocs made", "kb.site.wiki_pages": "of the package",
+    "kb.server.mcp_command": "writes its token", "kb.verbs.site_serve": "what kb built", "kb.verbs.caller": "of the command line", "kb.experiments.recording": "of the command line",
+    "kb.formats.filing": "a log of the command line", "kb.formats.reading": "a log of the command line", "kb.research.git": "a bundle of the command line", "kb.research.github": "bytes in memory",
+}
+_OPENS = re.compile(r"\.read_text\(|(?<!store)\.read_bytes\(|(?<![\w.])open\(|\bos\.open\(|\w\.open\(|\.connect\(file")
+
+
 def name_of(file: Path) -> str:
     return file.relative_to(HOME.parent).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
 
@@ -135,3 +146,8 @@ def test_heavy_packages_are_not_loaded_by_the_door(words):
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for package in ("torch", "chromadb", "mkdocs", "mcp", "github", "arxiv", "networkx", "yaml", "markdown_it", "pyromark", "numpy"):
         assert f"'{package}'" not in loaded
+
+
+def test_files_that_others_may_have_put_there_have_one_reader():
+    own = {name_of(file) for file in MODULES if room_of(name_of(file)) != "store" and _OPENS.search(file.read_text(encoding="utf-8"))}
+    assert own == OWN_READERS.keys()

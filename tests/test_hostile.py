@@ -172,3 +172,86 @@ def test_what_somebody_put_among_printed_slices_stops_no_load(make_base):
     for digest in ("aa", "bb", "cc"):
         with pytest.raises(KbError):
             printed_at(layout, digest)
+
+
+# Files that somebody may have put into a knowledge base, each with a verb that reads it.
+READ_BY = {
+    ".agents/kb.json": "agents status", ".claude/settings.json": "agents install --dry-run", "lint-baseline.json": "lint", "kb.toml": "build",
+    "sources/claims/x.json": "claims x", "sources/s/meta.json": "research status", "sources/runs/t/e/1/plan.json": f"experiment show {PAGE}",
+    "sources/runs/t/e/opening.json": f"experiment close {PAGE}", "sources/import-abcdef123456/meta.json": "import auto log.tsv --target t",
+    "sources/import-abcdef123456/runs.jsonl": "import --undo abcdef123456", "prompts/replies/x.json": "ingest --with none", "prompts/extract.md": "ingest",
+    "indexes/MANIFEST": "build", ".kb/loops/t.log": "status", ".kb/watch": "agents hook stop",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", READ_BY)
+def test_a_pipe_or_terabytes_in_place_of_any_file_hold_nobody_up(make_base, kb_command, path):
+    run = "sources/runs/t/e"
+    base = make_base({"wiki/targets/t.md": TARGET, PAGE: EXPERIMENT.format(run=run), f"{run}/1/plan.json": "{}", "sources/s/meta.json": "{}",
+                      "log.tsv": "commit\tval_bpb\tstatus\tdescription\na\t1\tkeep\tb\n"})  # fmt: skip
+    kb_command("build", cwd=base.root)
+    file = base.root / path
+    for strange in (os.mkfifo, lambda at: (at.touch(), os.truncate(at, 1 << 42))):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        strange(file)
+        kb_command(*READ_BY[path].split(), cwd=base.root, ok=(0, 1, 2, 3), text_in="{}")
+
+
+def test_nothing_that_a_repositorys_settings_name_is_run_by_a_loop_that_commits_and_takes_back(tmp_path):
+    from kb.experiments.worktree import git
+
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\nexit 1\n")
+    evil.chmod(0o755)
+    repo = tmp_path / "r"
+    subprocess.run(["git", "init", "-q", repo], check=True)
+    (repo / ".gitattributes").write_text("* merge=m filter=f diff=d\n")
+    (repo / "a").write_text("1\n")
+    for setting, value in (
+        ("user.name", "t"), ("user.email", "t@example.invalid"), ("commit.gpgSign", "true"), ("gpg.program", evil), ("gpg.ssh.program", evil),
+        ("gpg.format", "ssh"), ("user.signingKey", "key"), ("gpg.ssh.defaultKeyCommand", evil), ("gc.auto", "1"), ("gc.recentObjectsHook", evil),
+        ("maintenance.auto", "true"), ("merge.m.driver", f"{evil} %O"), ("filter.f.clean", evil), ("filter.f.smudge", evil), ("diff.d.textconv", evil),
+        ("core.alternateRefsCommand", evil), ("core.fsmonitor", evil), ("core.editor", evil), ("sequence.editor", evil),
+    ):  # fmt: skip
+        subprocess.run(["git", "-C", repo, "config", setting, str(value)], check=True)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "one")
+    (repo / "a").write_text("2\n")
+    git(repo, "commit", "-q", "-m", "two", "--", "a")
+    git(repo, "revert", "--no-edit", "HEAD")
+    # Two sides that both changed one line are what a driver of merges is asked about.
+    git(repo, "revert", "--no-edit", "HEAD~1", ok=(0, 1))
+    assert not (tmp_path / "ran").exists()
+
+
+def _tar(*members: tuple[str, bytes, int, bytes]) -> bytes:
+    """An archive of (name, kind, stated size, what follows), packed."""
+    import gzip
+    import tarfile
+
+    raw = b""
+    for name, kind, size, data in members:
+        info = tarfile.TarInfo(name)
+        info.type, info.size = kind, size
+        raw += info.tobuf(tarfile.GNU_FORMAT) + data
+    return gzip.compress(raw)
+
+
+LONG = b"a".ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(("archive", "message"), [
+    (_tar(*[("l", b"L", 512, LONG)] * 3000), "recursion"), (_tar(*[("p", b"x", 512, b"12 path=abcd\n".ljust(512, b"\0"))] * 3000), "recursion"),
+    (_tar(("p", b"x", 4 << 30, LONG * 8)), "4096 MB"), (_tar(("l", b"L", 4 << 30, LONG * 8)), "4096 MB"), (_tar(("a/b", b"0", 1 << 40, b"")), "512 MB"),
+    (_tar(("p", b"x", 512, b"26 GNU.sparse.map=a,b,c,d\n".ljust(512, b"\0")), ("a/b", b"0", 1, LONG)), "does not read"), (b"no archive", "does not read"),
+], ids=("names", "fields", "long field", "long name", "file", "holes", "text"))  # fmt: skip
+def test_an_archive_of_a_forge_that_is_a_bomb_is_a_message(archive, message):
+    from kb.research.github import _members
+
+    with pytest.raises(KbError, match=message):
+        list(_members(archive, "x"))
+
+
+def test_half_of_a_pair_of_surrogates_is_no_path():
+    assert store.is_inner("wiki/\udcff.md") and not store.is_inner("wiki/\ud800.md")

@@ -20,13 +20,17 @@ from kb.build import build
 from kb.schema import Finding
 from kb.store import walk
 
-digests = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.text("01", max_size=2), max_size=8)
+digests = st.dictionaries(
+    st.text("abc", min_size=1, max_size=3), st.text("01", max_size=2), max_size=8
+)
 
 
 @given(digests, digests)
 def test_a_diff_turns_what_is_there_into_what_is_wanted(wanted, have):
     change = store.diff(wanted, have)
-    made = {k: v for k, v in have.items() if k not in change.removed} | {k: wanted[k] for k in (*change.added, *change.changed)}
+    made = {k: v for k, v in have.items() if k not in change.removed} | {
+        k: wanted[k] for k in (*change.added, *change.changed)
+    }
     assert made == wanted
     assert not store.diff(wanted, wanted)
 
@@ -39,7 +43,14 @@ def _begin_and_wait(file: Path, begun) -> None:
 
 
 def test_what_a_killed_writer_left_is_swept_and_nothing_else(make_base):
-    layout = make_base({"wiki/index.md": "# Index\n", "wiki/.page.md.kb-tmp": "mine", "wiki/page.md.kb-tmp": "mine", "wiki/sub/.notes.tmp": "mine"})
+    layout = make_base(
+        {
+            "wiki/index.md": "# Index\n",
+            "wiki/.page.md.kb-tmp": "mine",
+            "wiki/page.md.kb-tmp": "mine",
+            "wiki/sub/.notes.tmp": "mine",
+        }
+    )
     context = multiprocessing.get_context("fork")
     writers = []
     for name in ("dead.md", "sub/dead.md", "sub/living.md"):
@@ -54,10 +65,19 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(make_base):
     assert len(left) == 3
     before = store.look_of(layout)
     build(layout)
-    names = sorted(f.relative_to(layout.wiki).as_posix() for f in layout.wiki.rglob("*") if f.is_file())
+    names = sorted(
+        f.relative_to(layout.wiki).as_posix() for f in layout.wiki.rglob("*") if f.is_file()
+    )
     living = [n for n in names if n.startswith("sub/.living.md.")]
-    assert len(living) == 1 and set(names) - set(living) == {"index.md", ".page.md.kb-tmp", "page.md.kb-tmp", "sub/.notes.tmp"}
-    assert store.look_of(layout) != before and not store.changed_since(layout, store.state(layout))()
+    assert len(living) == 1 and set(names) - set(living) == {
+        "index.md",
+        ".page.md.kb-tmp",
+        "page.md.kb-tmp",
+        "sub/.notes.tmp",
+    }
+    assert (
+        store.look_of(layout) != before and not store.changed_since(layout, store.state(layout))()
+    )
     os.kill(writers[2].pid, signal.SIGKILL)
     writers[2].join()
 
@@ -113,7 +133,10 @@ def test_a_lock_dies_with_its_holder(make_base):
     holder = multiprocessing.get_context("fork").Process(target=_hold, args=(layout, ready))
     holder.start()
     ready.wait(10)
-    with pytest.raises(KbError, match="another kb has held it"), store.lock(layout, "pages", wait_s=0.1):
+    with (
+        pytest.raises(KbError, match="another kb has held it"),
+        store.lock(layout, "pages", wait_s=0.1),
+    ):
         pass
     os.kill(holder.pid, signal.SIGKILL)
     holder.join()
@@ -130,20 +153,28 @@ def test_a_tree_is_made_equal_and_other_peoples_files_stay(make_base):
     before = (tmp_path / "same.md").stat().st_mtime_ns
     change = store.write_tree(tmp_path, {"a/new.md": b"new", "same.md": b"same"})
     assert (change.added, change.changed, change.removed) == (("a/new.md",), (), ("old.md",))
-    assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()) == ["MANIFEST", "a/new.md", "kept.md", "mine.json", "same.md"]
+    assert sorted(
+        p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()
+    ) == ["MANIFEST", "a/new.md", "kept.md", "mine.json", "same.md"]
     assert (tmp_path / "same.md").stat().st_mtime_ns == before
     with pytest.raises(KbError, match="mine.json: kb did not write this file"):
         store.write_tree(tmp_path, {"mine.json": b"{}", "a/new.md": b"newer"})
-    assert (tmp_path / "mine.json").read_text() == "mine" and (tmp_path / "a/new.md").read_text() == "new"
+    assert (tmp_path / "mine.json").read_text() == "mine" and (
+        tmp_path / "a/new.md"
+    ).read_text() == "new"
 
 
 def test_a_manifest_that_a_merge_spoiled_still_says_what_kb_wrote(make_base):
     tmp_path = make_base({}).indexes
     store.write_tree(tmp_path, {"a.md": b"one", "b.md": b"two"})
     lines = (tmp_path / "MANIFEST").read_text()
-    (tmp_path / "MANIFEST").write_text(f"<<<<<<< ours\n{lines}=======\n{'0' * 16}  ../../etc/passwd\n>>>>>>> theirs\n")
+    (tmp_path / "MANIFEST").write_text(
+        f"<<<<<<< ours\n{lines}=======\n{'0' * 16}  ../../etc/passwd\n>>>>>>> theirs\n"
+    )
     store.write_tree(tmp_path, {"b.md": b"two", "a.md": b"three"})
-    assert (tmp_path / "a.md").read_text() == "three" and (tmp_path / "MANIFEST").read_text().count("\n") == 2
+    assert (tmp_path / "a.md").read_text() == "three" and (tmp_path / "MANIFEST").read_text().count(
+        "\n"
+    ) == 2
 
 
 OUT = ["../x.md", "a/../../x.md", "/etc/x.md", "", "a\0b", "x" * 300]
@@ -152,7 +183,11 @@ OUT = ["../x.md", "a/../../x.md", "/etc/x.md", "", "a\0b", "x" * 300]
 @pytest.mark.parametrize("path", OUT)
 def test_a_path_that_leads_out_is_neither_read_nor_written_nor_removed(make_base, path):
     layout = make_base({})
-    for attempt in (lambda: layout.at(path), lambda: store.read_bytes(layout, path), lambda: store.write_tree(layout.indexes, {path: b"x"})):
+    for attempt in (
+        lambda: layout.at(path),
+        lambda: store.read_bytes(layout, path),
+        lambda: store.write_tree(layout.indexes, {path: b"x"}),
+    ):
         with pytest.raises(KbError):
             attempt()
     for outside in (layout.root / "wiki" / ".." / ".." / "x.md", layout.root.parent / "x.md"):
@@ -168,16 +203,26 @@ def test_a_link_on_the_way_out_is_not_followed(make_base, tmp_path):
     (layout.wiki / "out").symlink_to(tmp_path / "notes")
     (layout.wiki / "one.md").symlink_to(tmp_path / "notes" / "mine.md")
     for attempt in (
-        lambda: build(layout), lambda: store.write(layout.wiki / "out" / "mine.md", "x"), lambda: store.create(layout.wiki / "out" / "new.md", "x"),
-        lambda: store.remove(layout.wiki / "out" / "mine.md"), lambda: store.read_bytes(layout, "wiki/out/mine.md"), lambda: store.read_bytes(layout, "wiki/one.md"),
+        lambda: build(layout),
+        lambda: store.write(layout.wiki / "out" / "mine.md", "x"),
+        lambda: store.create(layout.wiki / "out" / "new.md", "x"),
+        lambda: store.remove(layout.wiki / "out" / "mine.md"),
+        lambda: store.read_bytes(layout, "wiki/out/mine.md"),
+        lambda: store.read_bytes(layout, "wiki/one.md"),
     ):
         with pytest.raises(KbError, match="link"):
             attempt()
-    assert [(f.name, f.read_text()) for f in (tmp_path / "notes").iterdir()] == [("mine.md", "mine")]
+    assert [(f.name, f.read_text()) for f in (tmp_path / "notes").iterdir()] == [
+        ("mine.md", "mine")
+    ]
 
 
-@pytest.mark.parametrize(("verb", "checks"), [("write", 2), ("write", 1), ("create", 2), ("remove", 1), ("read", 1)])
-def test_a_folder_that_becomes_a_link_after_it_was_checked_leads_nowhere(make_base, tmp_path, monkeypatch, verb, checks):
+@pytest.mark.parametrize(
+    ("verb", "checks"), [("write", 2), ("write", 1), ("create", 2), ("remove", 1), ("read", 1)]
+)
+def test_a_folder_that_becomes_a_link_after_it_was_checked_leads_nowhere(
+    make_base, tmp_path, monkeypatch, verb, checks
+):
     layout = make_base({"wiki/sub/page.md": "ours"})
     victim = tmp_path / "victim"
     victim.mkdir()
@@ -199,18 +244,29 @@ def test_a_folder_that_becomes_a_link_after_it_was_checked_leads_nowhere(make_ba
     monkeypatch.setattr(store.files, "_checked", swapped(store.files._checked))
     monkeypatch.setattr(store.Layout, "at", swapped(store.Layout.at))
     page = folder / "page.md"
-    attempts = {"write": lambda: store.write(page, "x"), "create": lambda: store.create(folder / "fresh.md", "x"), "remove": lambda: store.remove(page), "read": lambda: store.read_bytes(layout, "wiki/sub/page.md")}
+    attempts = {
+        "write": lambda: store.write(page, "x"),
+        "create": lambda: store.create(folder / "fresh.md", "x"),
+        "remove": lambda: store.remove(page),
+        "read": lambda: store.read_bytes(layout, "wiki/sub/page.md"),
+    }
     with pytest.raises(KbError, match="lead"):
         attempts[verb]()
     assert [(f.name, f.read_text()) for f in victim.iterdir()] == [("page.md", "theirs")]
 
 
 def test_a_sparse_page_of_terabytes_is_a_finding_and_all_others_are_read(make_base, kb_command):
-    layout = make_base({"wiki/one.md": "# One\n\nwords\n", "wiki/targets/t.md": "---\ntitle: T\ntype: target\n---\n", "wiki/big.md": ""})
+    layout = make_base(
+        {
+            "wiki/one.md": "# One\n\nwords\n",
+            "wiki/targets/t.md": "---\ntitle: T\ntype: target\n---\n",
+            "wiki/big.md": "",
+        }
+    )
     os.truncate(layout.wiki / "big.md", 1 << 40)
     kb_command("build", cwd=layout.root)
     (unread,) = store.scan(layout).findings
-    assert (unread.message, unread.hint) == ("too large for a page; kb reads 256 MB at most", "")
+    assert (unread.message, unread.hint) == ("too large; kb reads 256 MB at most", "")
     assert "too large" in kb_command("lint", "--all", cwd=layout.root, ok=(0, 1)).stdout
     assert "one.md" in kb_command("search", "words", cwd=layout.root).stdout
     for name in ("wiki/targets/t.md", "indexes/blueprint.md"):
@@ -242,7 +298,15 @@ def test_state_that_is_another_programs_is_refused(make_base, tmp_path):
 
 def test_pipes_where_kb_looks_for_files_hold_nobody_up(make_base, kb_command):
     layout = make_base({"wiki/a.md": "# A\n"})
-    for path in ("indexes/MANIFEST", "indexes/catalog.md", "sources/notes/hypothesis.json", "sources/x/meta.json", "wiki/p.md", "wiki/log.md", ".gitmodules"):
+    for path in (
+        "indexes/MANIFEST",
+        "indexes/catalog.md",
+        "sources/notes/hypothesis.json",
+        "sources/x/meta.json",
+        "wiki/p.md",
+        "wiki/log.md",
+        ".gitmodules",
+    ):
         (layout.root / path).parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(layout.root / path)
     for words in (("build",), ("lint",), ("search", "a"), ("load", "hypothesis"), ("check", "-")):
@@ -262,7 +326,16 @@ def test_a_wiki_that_is_not_there_empties_nothing(make_base):
 def test_the_wiki_may_stand_elsewhere_below_the_root(make_base, tmp_path):
     layout = make_base({"docs/a.md": "# A\n", "kb.toml": '[kb]\nwiki = "docs"\n'})
     assert set(store.scan(layout).digests) == {"docs/a.md"}
-    layout = make_base({"a.md": "# A\n", "sub/b.md": "x", "sources/c.md": "x", ".git/d.md": "x", "kb.toml": '[kb]\nwiki = "."\n'}, "dot")
+    layout = make_base(
+        {
+            "a.md": "# A\n",
+            "sub/b.md": "x",
+            "sources/c.md": "x",
+            ".git/d.md": "x",
+            "kb.toml": '[kb]\nwiki = "."\n',
+        },
+        "dot",
+    )
     assert set(store.scan(layout).digests) == {"a.md", "sub/b.md"}
 
 
@@ -280,13 +353,28 @@ def test_a_wiki_link_counts_once_it_was_confirmed(make_base, tmp_path):
     with pytest.raises(KbError, match="confirms"):  # As a stranger would ship it.
         store.scan(layout)
     store.make_state(layout.state, confirmed=os.path.realpath(layout.wiki))
-    assert set(store.scan(layout).digests) == {"wiki/a.md"} and store.read_bytes(layout, "wiki/a.md") == b"# A\n"
+    assert (
+        set(store.scan(layout).digests) == {"wiki/a.md"}
+        and store.read_bytes(layout, "wiki/a.md") == b"# A\n"
+    )
     store.write(layout.wiki / "b.md", "x")
 
 
 def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_path):
     (tmp_path / "outside.md").write_text("secret")
-    layout = make_base({"wiki/a b#c.md": "x", "wiki/é.md": "x", "wiki/.md": "x", "wiki/x.md": "x", "wiki/X.md": "x", "wiki/.git/x.md": "x", "wiki/a\nb.md": "x", "wiki/a\u202eb.md": "x", "wiki/notes.txt": "x"})
+    layout = make_base(
+        {
+            "wiki/a b#c.md": "x",
+            "wiki/é.md": "x",
+            "wiki/.md": "x",
+            "wiki/x.md": "x",
+            "wiki/X.md": "x",
+            "wiki/.git/x.md": "x",
+            "wiki/a\nb.md": "x",
+            "wiki/a\u202eb.md": "x",
+            "wiki/notes.txt": "x",
+        }
+    )
     wiki = layout.wiki
     (wiki / "out.md").symlink_to(tmp_path / "outside.md")
     (wiki / "in.md").symlink_to(wiki / "x.md")
@@ -297,8 +385,20 @@ def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_
     with open(os.fsencode(wiki) + b"/\xff.md", "wb") as file:
         file.write(b"x")
     seen = store.scan(layout)
-    assert set(seen.digests) == {"wiki/a b#c.md", "wiki/é.md", "wiki/.md", "wiki/x.md", "wiki/X.md", "wiki/in.md"}
-    assert {f.path.rsplit("/")[-1] for f in seen.findings if f.code == "symlink"} == {"out.md", "gone.md", "self.md", "loop"}
+    assert set(seen.digests) == {
+        "wiki/a b#c.md",
+        "wiki/é.md",
+        "wiki/.md",
+        "wiki/x.md",
+        "wiki/X.md",
+        "wiki/in.md",
+    }
+    assert {f.path.rsplit("/")[-1] for f in seen.findings if f.code == "symlink"} == {
+        "out.md",
+        "gone.md",
+        "self.md",
+        "loop",
+    }
     assert [f.code for f in seen.findings if f.code != "symlink"] == ["file-name"] * 3
 
 
@@ -337,7 +437,10 @@ def test_outside_a_knowledge_base_the_message_says_what_to_do(tmp_path):
 
 
 def test_a_row_gives_back_the_value_that_it_was_made_of():
-    findings = (Finding("wiki/a.md", 3, "code", "né", target="x", hint=""), Finding("wiki/b.md", 1, "c", "m"))
+    findings = (
+        Finding("wiki/a.md", 3, "code", "né", target="x", hint=""),
+        Finding("wiki/b.md", 1, "c", "m"),
+    )
     assert store.value_of(store.row_of(findings), tuple[Finding, ...]) == findings
 
 
@@ -347,14 +450,19 @@ def test_a_file_that_a_scan_knows_is_read_again_after_any_writing(make_base):
     for name in ("a", "b"):
         os.utime(layout.wiki / f"{name}.md", (1_000_000_000, 1_000_000_000))
     first = store.scan(layout, known={})
-    assert {stat for stat, _ in first.known.values()} == {""}  # Their change was but now: the disk may not tell the next one apart.
+    assert {stat for stat, _ in first.known.values()} == {
+        ""
+    }  # Their change was but now: the disk may not tell the next one apart.
     entry = next(e for e in os.scandir(layout.wiki) if e.name == "a.md")
     known = {"wiki/a.md": (walk._stat_of(entry, 1 << 62), "kept"), "wiki/b.md": ("", "unsure")}
     later = 10_000_000_000 + time.time_ns()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk, "_moment", lambda _: later)
         again = store.scan(layout, known=known)
-        assert again.digests["wiki/a.md"] == "kept" and again.digests["wiki/b.md"] == first.digests["wiki/b.md"]
+        assert (
+            again.digests["wiki/a.md"] == "kept"
+            and again.digests["wiki/b.md"] == first.digests["wiki/b.md"]
+        )
         before = os.stat(layout.wiki / "a.md")
         (layout.wiki / "a.md").write_text("# Z\n")
         os.utime(layout.wiki / "a.md", ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -370,7 +478,11 @@ def test_results_are_kept_piece_by_piece_and_what_nobody_asked_for_goes():
         made.append(key)
         return len(key)
 
-    for inputs, wanted in (({"a": "1", "bb": "1"}, ["a", "bb"]), ({"a": "1", "bb": "2"}, ["bb"]), ({"a": "1"}, [])):
+    for inputs, wanted in (
+        ({"a": "1", "bb": "1"}, ["a", "bb"]),
+        ({"a": "1", "bb": "2"}, ["bb"]),
+        ({"a": "1"}, []),
+    ):
         made.clear()
         kept = store.Kept(db)
         assert kept.each("length", inputs, int, length) == {key: len(key) for key in inputs}
@@ -378,7 +490,16 @@ def test_results_are_kept_piece_by_piece_and_what_nobody_asked_for_goes():
         assert made == wanted
     assert [name for (name,) in db.execute("select name from kept")] == ["length/0"]
     kept = store.Kept(db)
-    assert kept.of("whole", 1, int, lambda: sum(kept.each("length", {"a": "1"}, int, length).values()), within=["length"]) == 1
+    assert (
+        kept.of(
+            "whole",
+            1,
+            int,
+            lambda: sum(kept.each("length", {"a": "1"}, int, length).values()),
+            within=["length"],
+        )
+        == 1
+    )
     kept.close()
     again = store.Kept(db)
     assert again.of("whole", 1, int, lambda: 1 / 0, within=["length"]) == 1
@@ -393,22 +514,41 @@ def test_of_a_table_only_rows_that_differ_are_written():
     store.replace_rows(db, "t", rows)
     before = db.total_changes
     store.replace_rows(db, "t", [*rows[:1], ("x", 2, "TWO"), ("z", 1, "four")])
-    assert db.execute("select * from t").fetchall() == [("x", 1, "one"), ("x", 2, "TWO"), ("z", 1, "four")]
+    assert db.execute("select * from t").fetchall() == [
+        ("x", 1, "one"),
+        ("x", 2, "TWO"),
+        ("z", 1, "four"),
+    ]
     assert db.total_changes - before == 4  # Two rows go, two come.
     store.replace_rows(db, "t", [])
     assert not db.execute("select * from t").fetchall()
 
 
-@pytest.mark.parametrize("carry", [shutil.copytree, lambda a, b: subprocess.run(["cp", "-a", a, b], check=True), lambda a, b: shutil.unpack_archive(shutil.make_archive(os.fspath(b), "tar", a), b)])
-def test_state_that_a_copy_carries_is_set_aside_and_made_anew(make_base, kb_command, tmp_path, carry):
+@pytest.mark.parametrize(
+    "carry",
+    [
+        shutil.copytree,
+        lambda a, b: subprocess.run(["cp", "-a", a, b], check=True),
+        lambda a, b: shutil.unpack_archive(shutil.make_archive(os.fspath(b), "tar", a), b),
+    ],
+)
+def test_state_that_a_copy_carries_is_set_aside_and_made_anew(
+    make_base, kb_command, tmp_path, carry
+):
     layout = make_base({"wiki/index.md": "# Home\n\nTiles of registers.\n"})
     build(layout)
     with contextlib.closing(store.state(layout, writable=True)) as db:
         db.execute("update searched set head = 'Forged'")
-    assert "Forged" in kb_command("search", "registers", cwd=layout.root).stdout  # Tables that kb made here are believed.
+    assert (
+        "Forged" in kb_command("search", "registers", cwd=layout.root).stdout
+    )  # Tables that kb made here are believed.
     carry(layout.root, tmp_path / "other")
     done = kb_command("search", "registers", cwd=tmp_path / "other")
-    assert "Forged" not in done.stdout and "Home" in done.stdout and "set aside as .kb-foreign/" in done.stderr
+    assert (
+        "Forged" not in done.stdout
+        and "Home" in done.stdout
+        and "set aside as .kb-foreign/" in done.stderr
+    )
     assert "set aside" not in kb_command("search", "registers", cwd=tmp_path / "other").stderr
     (tmp_path / "other").rename(tmp_path / "moved")  # Its own owner moves it: nothing is lost.
     assert "set aside" not in kb_command("search", "registers", cwd=tmp_path / "moved").stderr
@@ -422,7 +562,11 @@ def test_a_shipped_folder_confirms_no_link_and_a_person_does(make_base, kb_comma
     layout.wiki.symlink_to(tmp_path / "precious")
     layout.state.mkdir()
     target = os.path.realpath(layout.wiki)
-    for name, text in {".gitignore": "*\n", "made-here": f"{os.stat(tmp_path).st_ctime_ns // 1_000_000 - 60_000}\n{target}", "wiki-link": target}.items():
+    for name, text in {
+        ".gitignore": "*\n",
+        "made-here": f"{os.stat(tmp_path).st_ctime_ns // 1_000_000 - 60_000}\n{target}",
+        "wiki-link": target,
+    }.items():
         (layout.state / name).write_text(text)
     assert "kb init --adopt" in kb_command("build", cwd=layout.root, ok=(2,)).stderr
     assert target in kb_command("init", "--adopt", cwd=layout.root).stdout
@@ -431,7 +575,9 @@ def test_a_shipped_folder_confirms_no_link_and_a_person_does(make_base, kb_comma
 
 
 def test_a_folder_or_a_pipe_in_place_of_tables_stops_no_search(make_base, kb_command):
-    layout = make_base({"wiki/index.md": "# Home\n\nTiles of registers.\n", "sources/a/meta.json": "{}"})
+    layout = make_base(
+        {"wiki/index.md": "# Home\n\nTiles of registers.\n", "sources/a/meta.json": "{}"}
+    )
     build(layout)
     for name in ("captured.db", "kb.db", "lint.db"):
         for make in (Path.mkdir, os.mkfifo):
@@ -445,12 +591,26 @@ def test_two_that_begin_at_once_set_one_folder_aside(make_base, tmp_path):
     layout = make_base({"wiki/index.md": "# Home\n"})
     build(layout)
     shutil.copytree(layout.root, tmp_path / "other")
-    begun = [subprocess.Popen([sys.executable, "-m", "kb", "build"], cwd=tmp_path / "other") for _ in range(4)]
+    begun = [
+        subprocess.Popen([sys.executable, "-m", "kb", "build"], cwd=tmp_path / "other")
+        for _ in range(4)
+    ]
     assert [one.wait() for one in begun] == [0] * 4
-    assert sorted(p.name for p in (tmp_path / "other").iterdir() if p.name.startswith(".kb")) == [".kb", ".kb-foreign"]
+    assert sorted(p.name for p in (tmp_path / "other").iterdir() if p.name.startswith(".kb")) == [
+        ".kb",
+        ".kb-foreign",
+    ]
 
 
-@pytest.mark.parametrize("strange", [os.mkfifo, lambda at: at.write_text("x"), lambda at: (at / "made-here").mkdir(parents=True), lambda at: (at.mkdir(), os.mkfifo(at / "made-here"), os.mkfifo(at / ".gitignore"))])
+@pytest.mark.parametrize(
+    "strange",
+    [
+        os.mkfifo,
+        lambda at: at.write_text("x"),
+        lambda at: (at / "made-here").mkdir(parents=True),
+        lambda at: (at.mkdir(), os.mkfifo(at / "made-here"), os.mkfifo(at / ".gitignore")),
+    ],
+)
 def test_whatever_stands_in_place_of_the_state_folder_stops_nobody(make_base, kb_command, strange):
     layout = make_base({"wiki/index.md": "# Home\n"})
     strange(layout.state)
@@ -486,7 +646,11 @@ def test_a_process_that_looked_before_notices_every_edit(make_base, monkeypatch,
         looker.kill()
         looker.join()
     page.write_text("# C\n")
-    assert changed() in (False, True) and store.changed_since(layout, db)() and store.changed_since(layout, db)()
+    assert (
+        changed() in (False, True)
+        and store.changed_since(layout, db)()
+        and store.changed_since(layout, db)()
+    )
 
 
 def test_tables_that_were_current_and_were_changed_by_hand_are_so_no_longer(make_base):

@@ -41,8 +41,7 @@ def compiled_pages(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[Com
 def _compile_one(job: tuple[str, str]) -> CompiledPage | None:
     root, path = job
     try:
-        with open(os.path.join(root, path), "rb") as file:
-            data = file.read()
+        data = store.bytes_of(Path(root, path))
     except OSError:
         return None  # It went away since the scan; the next build sees that.
     return compile_page(path, data, root=root)

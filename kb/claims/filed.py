@@ -81,8 +81,8 @@ def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str,
 
 def _read(file: Path) -> list[Claim]:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=list[Claim])
-    except (OSError, RecursionError, msgspec.DecodeError) as error:
+        return store.from_json(store.bytes_of(file), list[Claim])
+    except (OSError, ValueError) as error:
         raise KbError(
             f"sources/{FOLDER}/{file.name}: no list of claims: {error}; restore it, or remove it and ingest again"
         ) from error

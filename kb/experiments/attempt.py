@@ -95,7 +95,7 @@ class Attempt:
     def output_of(self, sample: Sample) -> bytes:
         file = self.folder / sample.file
         if sample.file and file.is_file():
-            return file.read_bytes()
+            return store.bytes_of(file)
         return sample.output.encode("utf-8", "surrogateescape")
 
 
@@ -123,7 +123,7 @@ def _is_own(layout: store.Layout, stub: Stub) -> bool:
     other = layout.root / owner
     # A page that was moved has left its old place.
     shared = store.is_inner(owner) and owner != stub.path and other.is_file()
-    return not shared or read(owner, other.read_bytes()).field("run") != stub.run
+    return not shared or read(owner, store.bytes_of(other)).field("run") != stub.run
 
 
 def attempts_of(layout: store.Layout, stub: Stub) -> tuple[Attempt, ...]:
@@ -146,9 +146,9 @@ def last_attempt(layout: store.Layout, stub: Stub) -> Attempt | None:
 def _attempt(layout: store.Layout, run: str, folder: Path) -> Attempt:
     plan = decoded(Plan, folder / "plan.json")
     file = folder / SAMPLES
-    lines = file.read_bytes().splitlines() if file.is_file() else []
+    lines = store.bytes_of(file).splitlines() if file.is_file() else []
     samples = tuple(decoded(Sample, file, line) for line in lines)
-    before = store.digest_of((folder / "plan.json").read_bytes())
+    before = store.file_digest(folder / "plan.json")
     for number, (sample, line) in enumerate(zip(samples, lines, strict=True), 1):
         if sample.before != before:
             raise KbError(
@@ -174,14 +174,14 @@ def _large(layout: store.Layout, run: str, plan: Plan) -> Path:
 
 def _digests(folder: Path) -> dict[str, str]:
     files = (f for f in sorted(folder.rglob("*")) if f.is_file() and not f.name.endswith(".kb-tmp"))
-    return {f.relative_to(folder).as_posix(): store.digest_of(f.read_bytes()) for f in files}
+    return {f.relative_to(folder).as_posix(): store.file_digest(f) for f in files}
 
 
 def decoded(kind: type[_Record], file: Path, data: bytes | None = None) -> _Record:
     """A record of a file, or of one of its lines. Raises KbError where it is none."""
     try:
-        return msgspec.json.decode(file.read_bytes() if data is None else data, type=kind)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return store.from_json(store.bytes_of(file) if data is None else data, kind)
+    except (OSError, ValueError) as error:
         raise KbError(
             f"{file}: not a record of a run: {error}; restore it, or start another attempt with --again"
         ) from error
@@ -273,7 +273,7 @@ def finish(attempt: Attempt, measurement: Measurement) -> Attempt:
 def receipt_of(attempt: Attempt, word: str = "") -> str:
     """Number of a finished attempt and digest of its last word, which holds the digests of all else: what the page keeps of it."""
     file = attempt.folder / (word or attempt.last_word)
-    return f"{attempt.plan.number}:{store.digest_of(file.read_bytes())}"
+    return f"{attempt.plan.number}:{store.file_digest(file)}"
 
 
 def refuse_tampered(attempt: Attempt, stub: Stub) -> None:
@@ -284,7 +284,7 @@ def refuse_tampered(attempt: Attempt, stub: Stub) -> None:
     changed = [f for f, digest in attempt.measurement.files if here.get(f) != digest]
     for item in attempt.kept:
         place = attempt.copy_of(item) if item.large else None
-        if place and store.digest_of(place.read_bytes()) != item.digest:
+        if place and store.file_digest(place) != item.digest:
             changed.append(item.copy)
     # Killed just after repeats were added, the page still names the word before; the newer one holds the digest of that.
     words = {_last_word(n) for n in range(len(attempt.added) + 1)} - set(changed)

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from kb import KbError, profiles
+from kb import KbError, profiles, store
 from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.plan import Side
 from kb.experiments.searching import PATIENCE_S, compiled, search
@@ -223,14 +223,14 @@ def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sig
 
 def _material(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:
     copies = ((k.copy, attempt.copy_of(k)) for k in attempt.kept if k.side == side)
-    texts = [(name, place.read_bytes()) for name, place in copies if place]
+    texts = [(name, store.bytes_of(place)) for name, place in copies if place]
     for number, sample in enumerate(attempt.samples, 1):
         if sample.side == side:
             texts.append((sample.file or f"{SAMPLES}:{number}", attempt.output_of(sample)))
     patch = attempt.folder / _PATCH
     if side == "change" and patch.is_file():
         # Only what the change adds is the change's; lines taken away are the parent's.
-        lines = patch.read_bytes().split(b"\n")
+        lines = store.bytes_of(patch).split(b"\n")
         added = (b"" if line.startswith((b"-", b"@@", b" ")) else line for line in lines)
         texts.append((_PATCH, b"\n".join(added)))
     return texts

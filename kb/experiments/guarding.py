@@ -66,7 +66,11 @@ def _steps(folder: Path, files: Iterable[str], protected: Iterable[str]) -> dict
     stems = [s for name in protected if not (s := PurePosixPath(name).stem).isdigit()]
     # Whole names: `microbench.o` is made of something else, `-obench.o` is the benchmark.
     naming = re.compile(rf"(?<![\w.-])(?:-o)?(?:{'|'.join(map(re.escape, stems)) or '(?!)'})\.")
-    texts = {f: (folder / f).read_text(errors="replace") for f in files if (folder / f).is_file()}
+    texts = {
+        f: store.bytes_of(folder / f).decode("utf-8", "replace")
+        for f in files
+        if (folder / f).is_file()
+    }
     steps = {f: [t for t in text.splitlines() if naming.search(t)] for f, text in texts.items()}
     return {f: lines for f, lines in steps.items() if lines}
 

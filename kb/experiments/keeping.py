@@ -1,16 +1,15 @@
 """What a run left that is worth keeping: built files by digest, dumps and profiles as copies, within limits. Refuses to follow links."""
 
-import hashlib
 import os
 from pathlib import Path
 
+from kb import store
 from kb.experiments.attempt import Attempt, keep
 from kb.experiments.plan import KeptFile, Side
-from kb.experiments.worktree import globbed
+from kb.experiments.worktree import digest_within, globbed
 
-# A copy of a file may have this many bytes, and all of one side together so many; what is larger is known by its digest alone,
-# and beyond the last figure not even that: reading a sparse file of terabytes takes days.
-_COPY, _COPIES, _READ = 16 << 20, 64 << 20, 4 << 30
+# A copy of a file may have this many bytes, and all of one side together so many; what is larger is known by its digest alone.
+_COPY, _COPIES = 16 << 20, 64 << 20
 _MOST_FILES = 500
 
 
@@ -27,12 +26,8 @@ def described(home: Path, file: Path, role: str, side: Side) -> KeptFile:
     """A file by name, digest and size. A name that is no text is shown with its bytes escaped."""
     name = os.fsencode(file.relative_to(home)).decode("utf-8", "backslashreplace")
     name = "".join(c if c.isprintable() else "?" for c in name)
-    size, digest = file.stat().st_size, ""
-    if size <= _READ:
-        with open(file, "rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
     kind = "profile" if role == "dump" and "profile" in file.name.lower() else role
-    return KeptFile(kind, side, name, digest, size)
+    return KeptFile(kind, side, name, digest_within(file), file.stat().st_size)
 
 
 def keep_all(
@@ -45,10 +40,10 @@ def keep_all(
     room = _COPIES
     for file in files[:_MOST_FILES]:
         item = described(home, file, role, side)
-        if item.size <= min(room, _COPY):
+        if item.digest and item.size <= min(room, _COPY):
             room -= item.size
-            attempt, item = keep(attempt, item, file.read_bytes(), kept=kept)
+            attempt, item = keep(attempt, item, store.bytes_of(file), kept=kept)
         elif not item.digest:
-            left_out.append(f"{item.path} of the {side}: {item.size >> 30} GB are too much to read")
+            left_out.append(f"{item.path} of the {side}: {item.size >> 20} MB that cannot be read")
         kept.append(item)
     return attempt, tuple(kept), tuple(left_out)

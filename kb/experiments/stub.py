@@ -148,7 +148,7 @@ def _pages_with(
     """
     paths = []
     for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
-        with contextlib.suppress(OSError), open(file, "rb") as opened:
+        with contextlib.suppress(OSError), store.opened(file) as opened:
             head = opened.read(8192)
             if re.search(pattern, head, re.MULTILINE) and not re.search(without, head, re.M):
                 paths.append(file.relative_to(layout.root).as_posix())

@@ -3,7 +3,6 @@
 import contextlib
 import fnmatch
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -15,21 +14,7 @@ from kb.experiments.targets import OWN
 
 # Measured commits are kept from git's garbage collection under this name.
 _KEEPING = "refs/kb"
-# No hook, no monitor, no transport: what the repository's own configuration names is not run.
-_GIT = (
-    *("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
-    *("-c", "protocol.allow=never", "-c", "diff.ignoreSubmodules=dirty"),
-    *("-c", "log.showSignature=false"),
-)
-# A hook or a wrapper that set these for its own repository must not lead us there.
-_GIT_VARIABLES_KEPT = ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
-# Settings whose value git runs as a command, where a repository's own configuration makes them.
-_RUNS = re.compile(
-    r"filter\..*\.(clean|smudge|process|required)|diff\..*\.(command|textconv)|diff\.external|hook\..*\.command|core\.\w*(command|proxy)",
-    re.IGNORECASE,
-)
-# What such a setting is made, where empty is no harmless value of it.
-_HARMLESS = {"required": "false", "command": "true"}
+_READ = 4 << 30
 
 
 def git(
@@ -39,47 +24,10 @@ def git(
     ok: tuple[int, ...] = (0,),
     stdin: str = "",
 ) -> str:
-    """What a git command prints; `stdin` is its input. Raises KbError with git's own words where it fails."""
-    clean = {
-        k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT
-    }
-    # What is missing is never fetched: no transport is allowed, whatever the repository's own settings say.
-    clean["GIT_NO_LAZY_FETCH"], clean["GIT_ALLOW_PROTOCOL"] = "1", "none"
-    try:
-        done = subprocess.run(
-            [*_GIT, "-C", os.fspath(repository), *words],
-            capture_output=True,
-            env={
-                **clean,
-                **(_disarming(repository) if words[0] != "config" else {}),
-                **(env or {}),
-            },
-            input=stdin.encode(),
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise KbError(
-            "git is not installed; kb measures in clean copies of commits (results measured elsewhere: --record FILE)"
-        ) from error
-    if done.returncode not in ok:
-        raise KbError(
-            f"{repository}: git {words[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-400:] or 'failed'}"
-        )
-    return done.stdout.decode("utf-8", "replace")
-
-
-def _disarming(repository: Path) -> dict[str, str]:
-    """Variables that empty every setting of the repository's own configuration which would make git run a command."""
-    listed = git(repository, "config", "--show-scope", "--name-only", "--list", "-z", ok=(0, 1))
-    pairs = zip(*[iter(listed.split("\0"))] * 2, strict=False)
-    keys = sorted(
-        {key for scope, key in pairs if scope in ("local", "worktree") and _RUNS.fullmatch(key)}
-    )
-    variables = {"GIT_CONFIG_COUNT": str(len(keys))}
-    for number, key in enumerate(keys):
-        variables[f"GIT_CONFIG_KEY_{number}"] = key
-        variables[f"GIT_CONFIG_VALUE_{number}"] = _HARMLESS.get(key.rpartition(".")[2], "")
-    return variables
+    """What a git command prints. Raises KbError with git's own words where it fails."""
+    place = os.fspath(repository)
+    output = store.git_output(place, *words, at=("-C", place), env=env, ok=ok, stdin=stdin)
+    return output.decode("utf-8", "replace")
 
 
 def top_of(folder: Path) -> Path:
@@ -315,8 +263,15 @@ def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
             if file.is_symlink():
                 listing[name] = f"link to {os.readlink(file)}"
             elif file.is_file():
-                listing[name] = store.digest_of(file.read_bytes())
+                listing[name] = digest_within(file)
     return dict(sorted(listing.items()))
+
+
+def digest_within(file: Path) -> str:
+    """Digest of a file that a benchmark may have made; empty where it cannot be read, or is too large: sparse terabytes would take days."""
+    with contextlib.suppress(OSError):
+        return store.file_digest(file, most=_READ)
+    return ""
 
 
 def differing(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today
 
 def _log(layout: store.Layout, place: str) -> bytes:
     try:
-        return (layout.root / place).read_bytes()
+        return store.bytes_of(layout.root / place)
     except FileNotFoundError:
         return _HEAD.encode()
     except OSError as error:

@@ -18,6 +18,7 @@ from kb.run.record import Lever, Metric, Origin, Outcome, Run, to_line
 from kb.run.status import outcome_of
 from kb.schema import FAILED, canonical_decision, canonical_verdict
 from kb.store import Layout as Base
+from kb.store import bytes_of
 
 _RECORD = re.compile(r"(sources/import-[0-9a-f]+/runs\.jsonl)#L(\d+)$")
 
@@ -27,7 +28,7 @@ def runs_of_target(base: Base, target: str) -> list[Run]:
     folder = base.wiki / "experiments" / target
     pages = (
         [
-            read(f.relative_to(base.root).as_posix(), f.read_bytes())
+            read(f.relative_to(base.root).as_posix(), bytes_of(f))
             for f in sorted(folder.rglob("*.md"))
         ]
         if folder.is_dir()

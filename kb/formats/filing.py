@@ -147,7 +147,7 @@ def _addressed(run: Run, target: str, variant: str, file: str, log: Path) -> Run
 def _digest_of_log(log: Path) -> str:
     if log.is_dir():
         return ""
-    with open(log, "rb") as file:
+    with open(log, "rb") as file:  # A log of the command line may have any size.
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -171,22 +171,19 @@ def _finished(layout: Layout) -> list[Path]:
 def _may_know(meta: Path, target: str, files: Sequence[str]) -> bool:
     """Whether an import was of this target and one of these logs; one that does not say may have been."""
     try:
-        fields = json_of(meta.read_text(encoding="utf-8"))
+        fields = json_of(store.bytes_of(meta))
         return fields["target"] == target and not set(files).isdisjoint(fields["files"])
     except (ValueError, KeyError, TypeError):
         return True
 
 
-_DECODER = msgspec.json.Decoder(LedgerEntry)
-
-
 def entries_of(ledger: Path) -> list[LedgerEntry]:
     """Entries of a ledger file. Raises KbError where a line was damaged."""
     entries = []
-    for number, line in enumerate(ledger.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+    for number, line in enumerate(store.bytes_of(ledger).removesuffix(b"\n").split(b"\n"), 1):
         try:
-            entries.append(_DECODER.decode(line))
-        except msgspec.MsgspecError as error:
+            entries.append(store.from_json(line, LedgerEntry))
+        except ValueError as error:
             message = f"{ledger}:{number}: no ledger line ({error}); restore the file from version control"
             raise KbError(message) from error
     return entries
@@ -304,7 +301,7 @@ def _pages_elsewhere(layout: Layout, folder: Path, filed: set[str]) -> list[str]
     named = f"{folder.relative_to(layout.root).as_posix()}/".encode()
     pages = {p.relative_to(layout.root).as_posix(): p for p in sorted(layout.wiki.rglob("*.md"))}
     return [
-        name for name, p in pages.items() if name not in filed and named in p.read_bytes()[:8000]
+        name for name, p in pages.items() if name not in filed and named in store.bytes_of(p)[:8000]
     ]
 
 
@@ -318,7 +315,7 @@ def _is_own(page: Path, entry: LedgerEntry, folder: Path) -> bool:
     """Whether a page is what its import filed: its bytes are, and it names that ledger; or a power cut left it without bytes."""
     if not page.is_file() or page.is_symlink():
         return False
-    data = page.read_bytes()
+    data = store.bytes_of(page)
     named = f'"sources/{folder.name}/{LEDGER}#L'.encode()
     return not data or digest_of(data) == entry.digest and named in data
 

@@ -12,7 +12,7 @@ from kb.graph.names import Names, anchor_in, attachments, relative, wikilink_of
 from kb.graph.paths import indexes_of, target_of
 from kb.page import Link, Page, read
 from kb.schema import Finding
-from kb.store import Layout, read_bytes
+from kb.store import Layout, bytes_of, read_bytes
 
 _LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
 
@@ -85,8 +85,7 @@ def submodules(layout: Layout) -> tuple[str, ...]:
         # git indents keys; configparser would read an indented line as a continuation.
         parser.read_string(
             "\n".join(
-                line.strip()
-                for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+                line.strip() for line in bytes_of(file).decode("utf-8", "replace").splitlines()
             )
         )
     except configparser.Error:

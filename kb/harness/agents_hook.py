@@ -38,7 +38,7 @@ def run(request: HookCall, caller: Caller) -> Result:
         raise KbError(f"stdin: not JSON: {error}") from error
     layout = caller.layout()
     file = layout.state / WATCH_NAME
-    target = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+    target = store.bytes_of(file).decode("utf-8", "replace").strip() if file.is_file() else ""
     event = event if isinstance(event, dict) else {}
     if request.event == "stop":
         return text_result(_blocked(_reasons(layout, caller, target)) if target else "")

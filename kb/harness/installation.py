@@ -12,7 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from kb import KbError, store
 from kb.harness.parts import Part, Setting, TextBlock, WholeFile
-from kb.store import json_of
+from kb.store import bytes_of, from_json, json_of
 
 # Beside the harness's own files and committed with them: who clones the repository can take everything out again.
 RECEIPT = ".agents/kb.json"
@@ -49,7 +49,7 @@ class FileChange:
 def receipt_at(root: Path) -> dict[str, dict[str, str | None]]:
     """Of each file its digest as kb left it, and what stood there before; None where kb began it."""
     try:
-        return json_of((root / RECEIPT).read_text(encoding="utf-8"))
+        return from_json(bytes_of(root / RECEIPT), dict[str, dict[str, str | None]])
     except FileNotFoundError:
         return {}
     except ValueError as error:
@@ -113,7 +113,7 @@ def _change(
     if not Path(os.path.realpath(file)).is_relative_to(root.resolve()):
         return FileChange(path, None, None, foreign="leads out of this folder")
     try:
-        before = file.read_text(encoding="utf-8") if file.exists() else None
+        before = bytes_of(file).decode() if file.exists() else None
     except (OSError, UnicodeDecodeError) as error:
         return FileChange(path, None, None, foreign=f"cannot be read: {error}")
     first = parts[0]

@@ -42,7 +42,7 @@ def pages_with(
     wanted: dict[str, bytes] = {}
     for path in sorted({*pages, *disputed}):
         file = layout.root / path
-        have = file.read_bytes() if file.is_file() else b""
+        have = store.bytes_of(file) if file.is_file() else b""
         if not have and path not in named:
             continue  # A person took the page away; its claims stay on file and show nowhere.
         data = have or _skeleton(named[path], today=today)

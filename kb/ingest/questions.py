@@ -82,7 +82,7 @@ def page_packets(
         return tuple(
             packet(layout, task, path, [Excerpt(path, path.rsplit("/", 1)[-1], 0, len(text), text)])
             for path, text in texts
-            if record_of(layout, path, store.digest_of((layout.root / path).read_bytes())) is None
+            if record_of(layout, path, store.file_digest(layout.root / path)) is None
         )
     share = max(300, context // len(texts))
     material = [
@@ -104,7 +104,7 @@ def _page_text(layout: store.Layout, path: str) -> str:
     file = layout.root / path
     if not layout.is_page(path) or not file.is_file():
         raise KbError(f"{path}: no page of this wiki")
-    return page.text_of(file.read_bytes())
+    return page.text_of(store.bytes_of(file))
 
 
 def concept_packets(layout: store.Layout, pages: Iterable[str]) -> tuple[Packet, ...]:
@@ -205,7 +205,7 @@ def regenerate_packets(
     if index not in INDEXES:
         raise KbError(f"no index '{index}'; one of {', '.join(INDEXES)}")
     try:
-        text = (layout.indexes / f"{index}.md").read_text(encoding="utf-8")
+        text = page.text_of(store.bytes_of(layout.indexes / f"{index}.md"))
     except OSError as error:
         raise KbError(f"indexes/{index}.md: {error.strerror or error}; run `kb build`") from error
     held = notes_in(layout, index)

@@ -4,16 +4,13 @@ A packet is leased for a time; one whose worker died is given out again. All tha
 several workers, on several machines where they share the folder, never answer one packet twice.
 """
 
-import json
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import msgspec
 
 from kb import KbError, store
-from kb.ingest.material import Excerpt
 from kb.ingest.packets import ATTEMPTS, Packet
-from kb.store import json_of
 
 LEASE_S = 900.0
 
@@ -69,8 +66,8 @@ def offer(layout: store.Layout, packets: Iterable[Packet]) -> tuple[int, int]:
                 continue
             open_now += 1
             file = _file(layout, packet.id)
-            data = json.dumps(asdict(packet), ensure_ascii=False, indent=1)
-            if not file.is_file() or file.read_text(encoding="utf-8") != data:
+            data = store.to_json(packet)
+            if not file.is_file() or store.file_digest(file) != store.digest_of(data):
                 store.write(file, data, durable=False)
     return open_now, len(wanted) - open_now
 
@@ -86,13 +83,12 @@ def packet_at(layout: store.Layout, name: str) -> Packet:
     """A packet of the queue. Raises KbError where there is none of that id."""
     file = _file(layout, name)
     try:
-        data = json_of(file.read_bytes())
-        return Packet(**{**data, "material": tuple(Excerpt(**m) for m in data["material"])})
+        return store.from_json(store.bytes_of(file), Packet)
     except FileNotFoundError as error:
         raise KbError(
             f"no packet '{name}' is open; `kb packet list` shows those that are"
         ) from error
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise KbError(
             f".kb/packets/{name}.json: is damaged ({error}); remove it and run `kb ingest` again"
         ) from error
@@ -183,10 +179,10 @@ def answers_to(layout: store.Layout, name: str) -> Answers | None:
     """The recorded replies to a packet, or None. Raises KbError at a file that holds none."""
     file = _replies(layout, name)
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Answers)
+        return store.from_json(store.bytes_of(file), Answers)
     except FileNotFoundError:
         return None
-    except (OSError, RecursionError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         raise KbError(
             f"prompts/replies/{name}.json: no recorded reply: {error}; restore or remove it"
         ) from error
@@ -202,14 +198,13 @@ def all_answers(layout: store.Layout) -> Iterator[Answers]:
 
 def lease_of(layout: store.Layout, name: str) -> Lease | None:
     try:
-        data = json_of(_lease(layout, name).read_bytes())
-        return Lease(str(data["holder"]), float(data["until"]))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return store.from_json(store.bytes_of(_lease(layout, name)), Lease)
+    except (OSError, ValueError):
         return None  # A lease that cannot be read binds nobody.
 
 
 def _put_lease(layout: store.Layout, name: str, lease: Lease) -> None:
-    store.write(_lease(layout, name), json.dumps(asdict(lease)), durable=False)
+    store.write(_lease(layout, name), store.packed(lease), durable=False)
 
 
 def _checked(name: str) -> str:

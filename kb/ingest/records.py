@@ -93,7 +93,7 @@ def file_record(layout: store.Layout, page: str, record: PageRecord) -> str:
     file = layout.root / page
     if not layout.is_page(page) or not file.is_file():
         raise KbError(f"{page}: no page to keep a record of")
-    filed = FiledRecord(page=page, digest=store.digest_of(file.read_bytes()), record=record)
+    filed = FiledRecord(page=page, digest=store.file_digest(file), record=record)
     path = path_of_record(page)
     store.write(
         layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n"

@@ -58,7 +58,7 @@ def prompt_of(layout: store.Layout, name: str) -> str:
     """Text of a task's prompt. Raises KbError where the knowledge base has one that cannot be read."""
     file = layout.prompts / f"{task_named(name).name}.md"
     try:
-        return file.read_text(encoding="utf-8") if file.is_file() else _packaged(layout, name)
+        return store.bytes_of(file).decode() if file.is_file() else _packaged(layout, name)
     except (OSError, UnicodeDecodeError) as error:
         raise KbError(f"prompts/{name}.md: cannot be read: {error}") from error
 

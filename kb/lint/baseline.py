@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.schema import Finding
-from kb.store import json_of
 
 BASELINE_NAME = "lint-baseline.json"
 
@@ -41,7 +40,7 @@ def known_of(layout: store.Layout) -> Known | None:
     if not file.is_file():
         return None
     try:
-        pages = json_of(file.read_text(encoding="utf-8"))["findings"]
+        pages = store.json_of(store.bytes_of(file))["findings"]
         return Known(
             {
                 (path, code, target): int(count)
@@ -50,7 +49,7 @@ def known_of(layout: store.Layout) -> Known | None:
                 for target, count in targets.items()
             }
         )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise KbError(
             f"{BASELINE_NAME}: does not hold a baseline ({error}); delete it, or record it anew with kb lint --baseline"
         ) from error

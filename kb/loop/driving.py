@@ -113,7 +113,9 @@ def _step(loop: Drive) -> bool:
         raise KbError(
             f"{loop.repo}: {before[0]} is changed and not committed; commit or remove it, so that a change can be told from it"
         )
-    proposal = loop.proposal.read_text(encoding="utf-8") if begun else _proposal(loop)
+    proposal = (
+        store.bytes_of(loop.proposal).decode("utf-8", "replace") if begun else _proposal(loop)
+    )
     if not proposal:
         caller.talk("no proposal that the gate lets pass")
         return False

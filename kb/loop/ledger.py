@@ -50,7 +50,9 @@ class LoopLog:
         spent = time.monotonic() - self.since
         line = cut(one_line(text), _LONGEST)
         shown = f"{self.now}  {line}  [{spent / 60:.2f} min, {tokens} tokens]\n"
-        earlier = self.file.read_text(encoding="utf-8") if self.file.exists() else ""
+        earlier = (
+            store.bytes_of(self.file).decode("utf-8", "replace") if self.file.is_file() else ""
+        )
         store.write(self.file, earlier + shown)
         self.lines.append(line)
         self.seconds, self.tokens, self.since = (
@@ -64,7 +66,7 @@ def ledger_of(layout: store.Layout, target: str, *, now: str, begun: str, afresh
     """The ledger of a target's loop: what is on file since it was begun, or, `afresh` and where nothing is, a line that begins it."""
     name = re.sub(r"[^a-z0-9-]+", "-", target.lower())
     ledger = LoopLog(layout.state / "loops" / f"{name}.log", now)
-    text = ledger.file.read_text(encoding="utf-8") if ledger.file.exists() else ""
+    text = store.bytes_of(ledger.file).decode("utf-8", "replace") if ledger.file.is_file() else ""
     for line in text.splitlines() if not afresh else ():
         if match := _LINE.fullmatch(line):
             if match[2].startswith(_BEGUN):

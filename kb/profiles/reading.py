@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from kb import KbError
+from kb import KbError, store
 from kb.profiles.jsonstream import Cursor
 from kb.profiles.registry import Format, format_named, format_names, formats
 from kb.profiles.table import Profile, Reading, merge, profile_from
@@ -44,7 +44,8 @@ BINARY_NAMES = {
 def _opened(path: Path, label: str, *, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
     """The file's text, unpacked if it is gzip; a reading error of the disk or of the packing becomes a KbError."""
     try:
-        with path.open("rb") as raw:
+        # A trace is streamed, so that its size costs time alone.
+        with store.opened(path, most=64 << 30) as raw:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             unpacked = gzip.GzipFile(fileobj=raw) if packed else raw

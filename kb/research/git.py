@@ -5,22 +5,15 @@ Refuses to check anything out.
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError
+from kb import KbError, store
 
 # What a function is in each language, for the first line of a hunk: without it a method is not told
 # from its class.
 _LANGUAGES = Path(__file__).with_name("languages.gitattributes")
-# Nothing of a foreign configuration is run, and of all transports only files (bundles) are read.
-_SETTINGS = (
-    "core.hooksPath=/dev/null core.fsmonitor=false core.quotePath=false gc.auto=0 log.showSignature=false "
-    "protocol.allow=never protocol.file.allow=always credential.helper="
-)
-_SAFE = tuple(word for setting in _SETTINGS.split() for word in ("-c", setting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +36,12 @@ class Repository:
         return out.decode("utf-8", "replace")
 
     def _bytes(self, *words: str, ok: tuple[int, ...] = (0,), stdin: str = "") -> bytes:
-        settings = ("-c", f"core.attributesFile={_LANGUAGES}", "--git-dir", str(self.folder))
-        try:
-            done = subprocess.run(
-                ["git", *_SAFE, *settings, *words],
-                input=stdin.encode(),
-                capture_output=True,
-                timeout=self.seconds,
-                env=_environment(words[0]),
-            )
-        except subprocess.TimeoutExpired as late:
-            raise KbError(
-                f"{self.local}: git {words[0]} took more than {self.seconds:.0f} s; ask for a smaller range"
-            ) from late
-        except OSError as missing:
-            raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
-        if done.returncode not in ok:
-            message = done.stderr.decode(errors="replace").strip().splitlines() or ["failed"]
-            reason = next((line for line in message if line.startswith("fatal:")), message[-1])
-            raise KbError(f"{self.local}: git {words[0]}: {reason.removeprefix('fatal: ')}")
-        return done.stdout
+        settings = ("-c", f"core.attributesFile={_LANGUAGES}", "-c", "core.quotePath=false")
+        at = (*settings, "-c", "protocol.file.allow=always", "--git-dir", str(self.folder))
+        env = _environment(words[0])
+        return store.git_output(
+            self.local, *words, at=at, env=env, stdin=stdin, ok=ok, seconds=self.seconds
+        )
 
     def lines(self, *words: str, ok: tuple[int, ...] = (0,)) -> list[str]:
         return self.run(*words, ok=ok).splitlines()
@@ -156,18 +135,21 @@ def of_folder(path: Path) -> Repository:
         if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
             return Repository(folder, path.name)
     if (path / ".git").is_file():
-        named = Path((path / ".git").read_text(encoding="utf-8").partition("gitdir: ")[2].strip())
+        named = Path(
+            store.bytes_of(path / ".git")
+            .decode("utf-8", "replace")
+            .partition("gitdir: ")[2]
+            .strip()
+        )
         if (named / "commondir").is_file():
             return Repository(named, path.name)
     raise KbError(f"{path}: no git repository; give the folder that holds .git, or `--bundle FILE`")
 
 
 def _environment(word: str) -> dict[str, str]:
-    """Surroundings of one git command: a bundle is fetched as a file, nothing else is fetched at all, whatever the repository's settings say."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return kept | {
+    """Surroundings of one git command: a bundle is fetched as a file, nothing else is fetched at all, and nobody's settings count."""
+    return {
         "GIT_ALLOW_PROTOCOL": "file" if word == "fetch" else "none",
-        "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "LC_ALL": "C.UTF-8",

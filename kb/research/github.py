@@ -5,9 +5,11 @@ PyGithub never holds the token and opens no connection: its requests go through 
 honours limits and asks conditionally.
 """
 
+import gzip
 import io
 import tarfile
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -238,13 +240,22 @@ def _connection_class(session: NetworkSession, api: str):
     return Connection
 
 
+class _Unpacked(gzip.GzipFile):
+    """Refuses reads that no header and no file is worth: tarfile takes a header of any length into memory."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= _MOST_FILE + tarfile.BLOCKSIZE:
+            raise tarfile.ReadError(f"a header of {(size or -1) >> 20} MB")
+        return super().read(size)
+
+
 def _members(archive: bytes, name: str) -> Iterator[tuple[str, str]]:
     """Paths and texts of an archive's regular files; nothing is written to the disk. Raises KbError
     for an archive that is too much.
     """
     total = 0
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r|gz") as tar:
+        with tarfile.open(fileobj=_Unpacked(fileobj=io.BytesIO(archive)), mode="r:") as tar:
             for count, member in enumerate(tar):
                 total += member.size
                 if count > _MOST_MEMBERS or total > _MOST_ARCHIVE:
@@ -256,5 +267,5 @@ def _members(archive: bytes, name: str) -> Iterator[tuple[str, str]]:
                 data = tar.extractfile(member).read()
                 if b"\0" not in data:
                     yield member.name.partition("/")[2], data.decode("utf-8", "replace")
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError) as error:
         raise KbError(f"{name}: its archive does not read: {error}") from error

@@ -129,11 +129,7 @@ def _material(session: NetworkSession, job: Job) -> tuple[SourceMaterial, tuple[
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        if file.stat().st_size > 64 << 20:
-            raise KbError(
-                f"{file.name}: {file.stat().st_size >> 20} MB, more than 64 MB; not captured"
-            )
-        return file.read_bytes()
+        return store.bytes_of(file, most=64 << 20)
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
 

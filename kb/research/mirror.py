@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kb.research.replies import HttpReply, Unavailable, shown
+from kb.store import bytes_of
 
 _TYPES = {
     ".pdf": "application/pdf",
@@ -27,7 +28,7 @@ def mirrored(folder: Path, url: str) -> HttpReply:
             kind = _TYPES.get(file.suffix) or (
                 "application/atom+xml" if "/api/query" in plain else "text/html"
             )
-            return HttpReply(url, 200, {"content-type": kind}, file.read_bytes())
+            return HttpReply(url, 200, {"content-type": kind}, bytes_of(file))
     raise Unavailable(
         f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404
     )

@@ -7,7 +7,6 @@ requests and nowhere else.
 
 import hashlib
 import ipaddress
-import json
 import socket
 import threading
 import time
@@ -20,7 +19,6 @@ from kb import store
 from kb.research.mirror import mirrored
 from kb.research.replies import HttpReply, NetworkRefusal, Unavailable, shown
 from kb.source import masked
-from kb.store import json_of
 
 # What the services ask of their callers: arXiv one request in three seconds, others one a second
 # from one caller.
@@ -300,15 +298,12 @@ class NetworkSession:
     def _kept(self, url: str, accept: str) -> HttpReply | None:
         place = self._place(url, accept)
         try:
-            head = json_of(place.with_suffix(".json").read_bytes())
-            body = place.with_suffix(".body").read_bytes()
+            head = store.from_json(store.bytes_of(place.with_suffix(".json")), _CacheHead)
+            body = store.bytes_of(place.with_suffix(".body"))
         except (OSError, ValueError):
             return None
-        return (
-            HttpReply(head["url"], 200, head["headers"], body)
-            if hashlib.sha256(body).hexdigest() == head["sha256"]
-            else None
-        )
+        whole = hashlib.sha256(body).hexdigest() == head.sha256
+        return HttpReply(head.url, 200, head.headers, body) if whole else None
 
     def _keep(self, url: str, accept: str, reply: HttpReply) -> None:
         """Keep what the server can be asked about again; the cache may be deleted at any time."""
@@ -320,12 +315,17 @@ class NetworkSession:
                 plain = masked(body.decode("utf-8", "surrogateescape"))
                 body = plain.encode("utf-8", "surrogateescape")
             store.write(place.with_suffix(".body"), body, durable=False)
-            head = {
-                "url": shown(reply.url),
-                "headers": headers,
-                "sha256": hashlib.sha256(body).hexdigest(),
-            }
-            store.write(place.with_suffix(".json"), json.dumps(head), durable=False)
+            head = _CacheHead(shown(reply.url), headers, hashlib.sha256(body).hexdigest())
+            store.write(place.with_suffix(".json"), store.packed(head), durable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _CacheHead:
+    """What the cache keeps of an answer beside its body."""
+
+    url: str
+    headers: dict[str, str]
+    sha256: str
 
 
 def _wait_of(reply: HttpReply, attempt: int) -> float | None:

@@ -2,16 +2,13 @@
 so that later steps need no network.
 """
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict
 
-from kb.research.claims import StatedFigure
+from kb import KbError
 from kb.research.diffs import FileDiff
 from kb.research.forks import Delta, Fork
-from kb.research.hunks import KindEvidence
 from kb.source import Source, SourceMaterial, fence_for
-from kb.store import Layout, json_of
+from kb.store import Layout, bytes_of, from_json, to_json
 
 _MOST_TEXT = 1 << 20
 READING = "reading.json"
@@ -46,7 +43,7 @@ def material_of_fork(
     if left_out:
         parts.append("## Left out\n\n" + "".join(f"- {line}\n" for line in left_out))
     place = repository.rpartition("://")[2]
-    reading = json.dumps(asdict(fork), ensure_ascii=False, indent=1).encode()
+    reading = to_json(fork)
     return SourceMaterial(
         origin=f"{repository}#{fork.fork}",
         kind=kind,
@@ -82,15 +79,12 @@ def fork_of_source(layout: Layout, source: Source) -> Fork | None:
     file = layout.sources / source.id / READING
     if not file.is_file():
         return None
-    row = json_of(file.read_text(encoding="utf-8"))
-    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    return Fork(
-        **listed
-        | {
-            "claims": tuple(StatedFigure(**c) for c in row["claims"]),
-            "evidence": tuple(KindEvidence(**e) for e in row["evidence"]),
-        }
-    )
+    try:
+        return from_json(bytes_of(file), Fork)
+    except (OSError, ValueError) as error:
+        raise KbError(
+            f"sources/{source.id}/{READING}: does not read: {error}; remove the folder and capture it again"
+        ) from error
 
 
 def quoted_matrix(rows: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]) -> str:

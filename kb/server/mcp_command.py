@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kb import KbError
-from kb.store import own_state
+from kb.store import bytes_of, own_state
 from kb.verbs import Caller, Result, flag, option, text_result
 
 FORMATS = ("text",)
@@ -79,7 +79,7 @@ def _token(request: ServeTools, caller: Caller) -> str:
             os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
         ) as out:
             out.write(secrets.token_urlsafe(32))
-    token = file.read_text(encoding="utf-8").strip()
+    token = bytes_of(file).decode("utf-8", "replace").strip()
     if len(token) < 20:
         raise KbError(f"{file}: a token of 20 characters or more is asked for")
     caller.talk(f"bearer token in {file}")

@@ -217,7 +217,7 @@ def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
         *(overrides.rglob("*") if overrides else ()),
     ]
     for file in sorted(f for f in files if f.is_file()):
-        named = f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0"
+        named = f"{file}\0{store.file_digest(file)}\0"
         sha.update(named.encode("utf-8", "surrogatepass"))
     return sha.hexdigest()[:16]
 
@@ -228,8 +228,8 @@ def _replayed(layout: store.Layout) -> dict[str, bytes]:
     if not picture.is_file() or not table.is_file():
         return {}
     return {
-        "kb-assets/replay.svg": picture.read_bytes(),
-        "kb-assets/replay.txt": table.read_bytes(),
+        "kb-assets/replay.svg": store.bytes_of(picture),
+        "kb-assets/replay.txt": store.bytes_of(table),
     }
 
 

@@ -2,10 +2,9 @@
 Refuses to touch what others wrote, and names that lead out of the folder.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from kb import KbError, store
@@ -45,15 +44,10 @@ def built_in(layout: store.Layout, target: Path, *, declared: bool) -> Built:
             f"{target}: holds files that kb did not write; give an empty folder with --out, or move them"
         )
     try:
-        known = json.loads(mark.read_bytes())
-        rows = {
-            name: (str(key), int(size), int(time))
-            for name, (key, size, time) in known["files"].items()
-        }
-        files = {name: row for name, row in rows.items() if _is_place(name)}
-        return Built(str(known["inputs"]), int(known["pages"]), files)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        known = store.from_json(store.bytes_of(mark), Built)
+    except (OSError, ValueError):
         return Built()
+    return replace(known, files={n: row for n, row in known.files.items() if _is_place(n)})
 
 
 def bring(
@@ -104,8 +98,7 @@ def _refuse_foreign(target: Path, stale: Iterable[str], had: Built) -> None:
 
 
 def _write_mark(target: Path, built: Built) -> None:
-    row = {"inputs": built.inputs, "pages": built.pages, "files": built.files}
-    store.write(target / _MARK, json.dumps(row), durable=False, declared=True)
+    store.write(target / _MARK, store.packed(built), durable=False, declared=True)
 
 
 def _is_place(name: str) -> bool:

@@ -1,10 +1,10 @@
 """Where every page stands in the site and where its links lead. Refuses to render: it knows paths and URLs only."""
 
 import base64
-import os
 import posixpath
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from kb.graph.paths import indexes_of
 from kb.page import Page, read
 from kb.site.body import Destination
 from kb.site.raw_html import anchor_of
-from kb.store import digest_of, read_bytes
+from kb.store import bytes_of, digest_of, read_bytes
 
 if TYPE_CHECKING:
     from kb.site.survey import Survey
@@ -242,14 +242,8 @@ def _web(href: str) -> Destination:
 
 def _picture_bytes(path: str, root: Path) -> bytes | None:
     """Bytes of a file inside the knowledge base; None for one that is missing, unreadable, outside or too large to be shown."""
-    if "\0" in path or path.startswith(".."):
+    if path.startswith(".."):
         return None
-    real = os.path.realpath(os.path.join(root, path))
-    if not real.startswith(os.path.realpath(root) + os.sep) or not os.path.isfile(real):
-        return None
-    try:
-        with open(real, "rb") as file:
-            data = file.read(_LARGEST_PICTURE + 1)
-    except OSError:
-        return None
-    return data if len(data) <= _LARGEST_PICTURE else None
+    with suppress(OSError):
+        return bytes_of(root / path, most=_LARGEST_PICTURE)
+    return None

@@ -25,7 +25,7 @@ from kb.site.links import web_address
 from kb.site.survey import Survey, plural, type_place
 from kb.site.targets import short_names
 from kb.site.templating import Frame, plain_title, template
-from kb.store import Kept, Layout, code_state, digest_of
+from kb.store import Kept, Layout, bytes_of, code_state, digest_of
 
 SHELLS = ("material", "plain")
 _HERE = Path(__file__).parent
@@ -181,7 +181,7 @@ def shell_of(layout: Layout, kept: Kept, groups: tuple[Group, ...], *, depth: in
         return Shell(shells, shell(root=base, name=title, url=""), {}, groups, base)
     overrides = overrides_of(layout)
     own = sorted(overrides.rglob("*")) if overrides else []
-    texts = [(str(file), file.read_bytes()) for file in own if file.is_file()]
+    texts = [(str(file), bytes_of(file)) for file in own if file.is_file()]
     inputs = versions(), code_state(everything=True), title, url, depth, texts, _own_templates()
     shells = kept.of("shell", inputs, _Made, lambda: _material(overrides, title, url, depth))
     return Shell(*shells, groups, base)

@@ -232,7 +232,7 @@ def _bodies(jobs: list[_Job]) -> Iterator[Body]:
 def _body(job: _Job) -> Body:
     root, path, body_line, slugs, links = job
     try:
-        with open(Path(root, path), "rb") as file:
+        with store.opened(Path(root, path)) as file:
             text = text_of(file.read(LARGEST + 1)[:LARGEST])
     except OSError as error:
         text = f"This page could not be read: {error.strerror or error}."

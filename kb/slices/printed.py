@@ -51,6 +51,6 @@ def printed_at(layout: store.Layout, digest: str) -> Printed:
             "take the one that the head of an earlier slice prints, or load without it"
         )
     try:
-        return store.value_of(same[0].read_bytes(), Printed)
-    except ValueError as error:
+        return store.value_of(store.bytes_of(same[0]), Printed)
+    except (OSError, ValueError) as error:
         raise KbError(f"{same[0]}: is no slice that kb noted; remove it and load again") from error

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kb import search, trail
+from kb import search, store, trail
 from kb.page import Page, from_row, read, text_of
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
@@ -114,7 +114,7 @@ class Question:
         gained, file = self.view.gained(facts.path), self.view.history[0].root / facts.path
         if not file.is_file():
             return facts
-        lines = text_of(file.read_bytes()).split("\n")
+        lines = text_of(store.bytes_of(file)).split("\n")
         text = "\n".join(line for line in lines if line.strip() not in gained)
         return trail.read_facts(read(facts.path, text.encode()), text)
 

@@ -1,6 +1,6 @@
 """Where records of experiments stand, and what is on file that pages and indexes are read with. Reads none of it: that is `kb.source.records` and `kb.source.notes`."""
 
-from kb.store import Layout, digest_of
+from kb.store import Layout, file_digest
 
 FOLDER = "records"
 
@@ -13,9 +13,7 @@ def path_of_record(page: str) -> str:
 def digests_of_kept(layout: Layout) -> dict[str, str]:
     """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path."""
     return {
-        name.format(file.relative_to(folder).with_suffix("").as_posix()): digest_of(
-            file.read_bytes()
-        )
+        name.format(file.relative_to(folder).with_suffix("").as_posix()): file_digest(file)
         for folder, name in (
             (layout.sources / FOLDER, "{}.md"),
             (layout.sources / "notes", "notes/{}"),

@@ -8,7 +8,7 @@ import msgspec
 
 from kb import KbError
 from kb.source.record_files import path_of_record
-from kb.store import Layout, read_bytes
+from kb.store import Layout, from_json, read_bytes
 
 
 class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,6 +61,6 @@ def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
 def on_file(layout: Layout, path: str, kind: type[msgspec.Struct]) -> msgspec.Struct | None:
     """What a file of JSON below `sources/` holds; None where there is none, or where it holds something else."""
     try:
-        return msgspec.json.decode(read_bytes(layout, path), type=kind)
-    except (KbError, OSError, RecursionError, msgspec.DecodeError):
+        return from_json(read_bytes(layout, path), kind)
+    except (KbError, OSError, ValueError):
         return None

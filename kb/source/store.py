@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.source.marks import Mark
-from kb.store import Layout, json_of
+from kb.store import Layout, bytes_of, json_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def source_at(layout: Layout, id: str) -> Source:
     if not file.is_file() or file.parent.parent != layout.sources or file.is_symlink():
         raise KbError(f"no source '{id}'; `kb research status` lists them")
     try:
-        meta = json_of(file.read_text(encoding="utf-8"))
+        meta = json_of(bytes_of(file))
         if meta.get("kind") == "import":
             raise ImportReceipt(f"sources/{id}: the receipt of `kb import`, no capture")
         return _source(id, meta)
@@ -151,7 +151,7 @@ def text_of_source(layout: Layout, source: Source) -> str:
         raise KbError(
             f"sources/{source.id}: keeps no text (licence: {source.licence or 'not stated'}); capture it again from its origin to quote it"
         )
-    raw = (layout.sources / source.id / source.text).read_bytes()
+    raw = bytes_of(layout.sources / source.id / source.text)
     if hashlib.sha256(raw).hexdigest() != kept[source.text].sha256:
         raise KbError(
             f"sources/{source.id}/{source.text}: was changed after its capture; bring back the captured file, offsets count in it"

@@ -1,9 +1,12 @@
 """The disk: layout and configuration of a knowledge base, digests, atomic writes, locks, diff. Knows nothing of what a page says."""
 
 from kb.store.files import (
+    bytes_of,
     create,
+    file_digest,
     lock,
     manifest_of,
+    opened,
     own_state,
     remove,
     sweep,
@@ -11,6 +14,7 @@ from kb.store.files import (
     write,
     write_tree,
 )
+from kb.store.git import git_output
 from kb.store.layout import (
     CONFIG_NAME,
     STATE_NAME,
@@ -25,6 +29,7 @@ from kb.store.rows import (
     Diff,
     diff,
     digest_of,
+    from_json,
     json_of,
     packed,
     plain_of,
@@ -53,6 +58,7 @@ __all__ = [
     "Layout",
     "STATE_NAME",
     "Scan",
+    "bytes_of",
     "cache",
     "changed_since",
     "code_state",
@@ -60,6 +66,9 @@ __all__ = [
     "create",
     "diff",
     "digest_of",
+    "file_digest",
+    "from_json",
+    "git_output",
     "is_current",
     "is_inner",
     "json_of",
@@ -71,6 +80,7 @@ __all__ = [
     "own_state",
     "made_by",
     "make_state",
+    "opened",
     "packed",
     "read_bytes",
     "remove",

@@ -4,11 +4,15 @@ Refuses to write or remove what a link leads out of its knowledge base, and what
 """
 
 import contextlib
+import errno
 import fcntl
+import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from kb import KbError
 from kb.store.layout import CONFIG_NAME, STATE_NAME, Config, Layout, is_inner
@@ -29,9 +33,7 @@ def _checked(path: Path, *, declared: bool = False) -> Path | None:
     """
     if ".." in path.parts or "\0" in os.fspath(path):
         raise KbError(f"{os.fspath(path)[:300]!r}: no plain path; nothing was written")
-    home = next(
-        (folder for folder in path.absolute().parents if (folder / CONFIG_NAME).is_file()), None
-    )
+    home = _home_of(path)
     if not declared and (home is None or not Layout(home, Config()).holds(path)):
         raise KbError(
             f"{path}: leads out of the knowledge base, and no command named it; nothing was written"
@@ -40,6 +42,50 @@ def _checked(path: Path, *, declared: bool = False) -> Path | None:
         with contextlib.suppress(OSError):
             make_state(home / STATE_NAME)
     return home
+
+
+def _home_of(path: Path) -> Path | None:
+    """The nearest folder above a file that holds a `kb.toml`."""
+    folders = path.absolute().parents
+    return next((folder for folder in folders if (folder / CONFIG_NAME).is_file()), None)
+
+
+@contextlib.contextmanager
+def opened(file: Path, *, most: int = LARGEST, layout: Layout | None = None) -> Iterator[BinaryIO]:
+    """A plain file of at most `most` bytes, checked as it was opened: the one reader of files that others may have put there.
+
+    Raises OSError for a pipe, a device or a folder, for one that is larger, and where a link leads out of its knowledge base.
+    """
+    name = os.fspath(file)
+    try:
+        data = open(file, "rb", opener=lambda at, flags: os.open(at, flags | os.O_NONBLOCK))
+    except ValueError as error:  # NUL, or half of a pair of surrogates.
+        raise OSError(errno.EINVAL, "no name of a file", repr(name)) from error
+    with data:
+        about = os.fstat(data.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "no plain file", name)
+        if about.st_size > most:
+            raise OSError(errno.EFBIG, f"too large; kb reads {most >> 20} MB at most", name)
+        place = place_of(data.fileno()) or Path(os.path.realpath(file))
+        if place != file:
+            home = _home_of(file)
+            layout = layout or (Layout(home, Config()) if home else None)
+            if layout and not layout.holds(place):
+                raise OSError(errno.EXDEV, "a link leads out of this knowledge base", name)
+        yield data
+
+
+def bytes_of(file: Path, *, most: int = LARGEST) -> bytes:
+    """What a file holds, as `opened` reads it."""
+    with opened(file, most=most) as data:
+        return data.read()
+
+
+def file_digest(file: Path, *, most: int = LARGEST) -> str:
+    """The digest of a file of any size up to `most`, which is never in memory as a whole."""
+    with opened(file, most=most) as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -73,40 +119,35 @@ def write(path: Path, data: bytes | str, *, durable: bool = True, declared: bool
     `durable=False` leaves out the fsync, for trees that are rebuilt at will. Raises KbError where the disk refuses, and where the file's
     folder is not inside a knowledge base, unless the command line `declared` it. What a page or a setting names comes through `Layout.at`.
     """
-    raw = data.encode("utf-8") if isinstance(data, str) else data
-    _checked(path, declared=declared)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-        with (
-            _folder_of(path, declared=declared) as folder,
-            _beside(folder, path.name, raw, mode=mode, durable=durable) as beside,
-        ):
-            os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            if durable:
-                os.fsync(folder)
-    except OSError as error:
-        raise KbError(
-            f"{path}: cannot write: {error.strerror or error}; nothing was changed there"
-        ) from error
+    _put(path, data, durable=durable, declared=declared, fresh=False)
 
 
 def create(path: Path, data: bytes | str, *, declared: bool = False) -> None:
     """Write a file that must not exist yet, whole and atomically. Raises FileExistsError if another writer was first."""
+    _put(path, data, durable=True, declared=declared, fresh=True)
+
+
+def _put(path: Path, data: bytes | str, *, durable: bool, declared: bool, fresh: bool) -> None:
     raw = data.encode("utf-8") if isinstance(data, str) else data
     _checked(path, declared=declared)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        kept = not fresh and path.exists()
+        mode = path.stat().st_mode & 0o7777 if kept else 0o666 & ~_umask()
         with (
             _folder_of(path, declared=declared) as folder,
-            _beside(folder, path.name, raw, mode=0o666 & ~_umask(), durable=True) as beside,
+            _beside(folder, path.name, raw, mode=mode, durable=durable) as beside,
         ):
-            os.link(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            os.unlink(beside, dir_fd=folder)
-            os.fsync(folder)
-    except FileExistsError:
-        raise
+            if fresh:
+                os.link(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.unlink(beside, dir_fd=folder)
+            else:
+                os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            if durable:
+                os.fsync(folder)
     except OSError as error:
+        if fresh and isinstance(error, FileExistsError):
+            raise
         raise KbError(
             f"{path}: cannot write: {error.strerror or error}; nothing was changed there"
         ) from error
@@ -181,7 +222,7 @@ def _umask() -> int:
 def manifest_of(folder: Path) -> dict[str, str]:
     """What kb wrote below a folder by its manifest: name -> digest. Lines that are none (a merge's marks) are passed over."""
     try:
-        text = file.read_text("utf-8", "replace") if (file := folder / MANIFEST).is_file() else ""
+        text = bytes_of(folder / MANIFEST).decode("utf-8", "replace")
     except OSError:
         return {}
     rows = (line.partition("  ") for line in text.splitlines())
@@ -219,7 +260,7 @@ def write_tree(folder: Path, wanted: Mapping[str, bytes]) -> Diff:
     for name in change.removed:
         remove(folder / name)
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
-    if not (folder / MANIFEST).is_file() or (folder / MANIFEST).read_text(errors="replace") != text:
+    if _digest_at(folder / MANIFEST) != digest_of(text):
         write(folder / MANIFEST, text)
     return change
 
@@ -230,14 +271,14 @@ def _left_beside(folder: Path) -> list[Path]:
 
 def tree_digests(folder: Path, names: set[str]) -> dict[str, str]:
     """Digests of those of these files below a folder that are there; a link is as good as another's file."""
-    digests = {}
-    for name in sorted(names):
-        file = folder / name
-        if file.is_symlink() or file.is_file() and file.stat().st_size > LARGEST:
-            digests[name] = "not ours"
-        elif file.is_file():
-            digests[name] = digest_of(file.read_bytes())
-    return digests
+    files = ((name, folder / name) for name in sorted(names))
+    return {name: _digest_at(f) for name, f in files if f.is_file() or f.is_symlink()}
+
+
+def _digest_at(file: Path) -> str:
+    with contextlib.suppress(OSError):
+        return "" if file.is_symlink() else file_digest(file)
+    return ""
 
 
 @contextlib.contextmanager

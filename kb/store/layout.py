@@ -57,6 +57,7 @@ _KEYS = {
 }
 
 
+_LONGEST = 1 << 20
 # What kb writes itself: no place for pages, and no names for scopes.
 _OUTPUTS = ("indexes", "sources", "site", "prompts")
 _INDEXES = ("blueprint", "catalog", "hypothesis", "profile", "refuted", "state", "MANIFEST")
@@ -130,15 +131,17 @@ class Layout:
 
 
 def is_inner(path: str) -> bool:
-    """Whether a path is relative, plain and short enough for a file: no `..`, no NUL, no part that a disk refuses."""
+    """Whether a path is relative, plain and short enough for a file: no `..`, no NUL, no half of a pair of surrogates,
+    no part that a disk refuses."""
     parts = path.split("/")
     return (
         bool(path)
         and "\0" not in path
         and ".." not in parts
         and not path.startswith("/")
-        and all(len(part.encode("utf-8", "surrogateescape")) < 250 for part in parts)
+        and all(len(part.encode("utf-8", "surrogatepass")) < 250 for part in parts)
         and len(path) < 2000
+        and not any("\ud800" <= char <= "\udc7f" for char in path)
     )
 
 
@@ -225,7 +228,10 @@ def root_of(start: Path) -> Path:
 def layout_at(start: Path, *, note: Callable[[str], None] = lambda text: None) -> Layout:
     """Layout of the knowledge base that holds `start`, its state folder set aside where kb did not make that one here."""
     root = root_of(start)
-    text = (root / CONFIG_NAME).read_text(encoding="utf-8", errors="replace")
+    with open(root / CONFIG_NAME, "rb") as file:
+        text = file.read(_LONGEST + 1).decode("utf-8", "replace")
+    if len(text) > _LONGEST:
+        raise KbError(f"{CONFIG_NAME}: more than {_LONGEST >> 20} MB; settings are a page at most")
     layout = Layout(root, config_from(text))
     if place := set_aside(layout.state):
         note(

@@ -28,6 +28,16 @@ def json_of(text: str | bytes) -> object:
         raise json.JSONDecodeError("nested too deeply", "", 0) from error
 
 
+def from_json(data: bytes | str, kind: type[_T]) -> _T:
+    """The value of this type that JSON of somebody else holds. Raises ValueError, whatever is wrong with it."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
 def to_json(value: object) -> bytes:
     """A value as JSON that people may read: keys in order, a line each."""
     import msgspec

@@ -1,5 +1,6 @@
 """The pages that stand below wiki/: their digests, what cannot be read, and whether anything looks changed."""
 
+import errno
 import os
 import re
 import sqlite3
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError
 from kb.schema import Finding
-from kb.store.files import BESIDE, LARGEST, place_of
+from kb.store.files import BESIDE, opened
 from kb.store.layout import Layout
 from kb.store.rows import digest_of
 
@@ -236,18 +237,13 @@ def _moment(layout: Layout) -> int:
 
 
 def _content(layout: Layout, path: str) -> bytes:
-    """Bytes of a file; of a pipe that an archive brought in its place none, and nobody waits for its writer."""
-    with open(
-        os.path.join(layout.root, path),
-        "rb",
-        opener=lambda at, flags: os.open(at, flags | os.O_NONBLOCK),
-    ) as file:
-        if os.fstat(file.fileno()).st_size > LARGEST:
-            raise KbError(f"{path}: too large for a page; kb reads {LARGEST >> 20} MB at most")
-        place = place_of(file.fileno()) or Path(os.path.realpath(layout.root / path))
-        if place != layout.root / path and not layout.holds(place):
-            raise KbError(f"{path}: a link leads out of this knowledge base; copy the file here")
-        return file.read()
+    try:
+        with opened(layout.root / path, layout=layout) as file:
+            return file.read()
+    except OSError as error:
+        if error.errno in (errno.EFBIG, errno.EXDEV):
+            raise KbError(f"{path}: {error.strerror}") from error
+        raise
 
 
 def read_bytes(layout: Layout, path: str) -> bytes:

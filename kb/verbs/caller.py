@@ -4,7 +4,7 @@ import os
 import posixpath
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,14 +48,21 @@ class Caller:
     def file(self, typed: str) -> Path:
         """A file or folder as it is seen from where the caller stands."""
         full = self.folder / typed
-        if self.confined and not full.resolve().is_relative_to(self.layout().root.resolve()):
-            raise KbError(f"{typed}: leads out of the knowledge base and is not read")
-        return full if self.confined else Path(typed) if self.folder == Path.cwd() else full
+        if not self.confined:
+            return Path(typed) if self.folder == Path.cwd() else full
+        with suppress(ValueError):  # NUL, or half of a pair of surrogates.
+            if full.resolve().is_relative_to(self.layout().root.resolve()):
+                return full
+        raise KbError(f"{typed[:200]!r}: leads out of the knowledge base and is not read")
 
     def content(self, typed: str) -> bytes:
         """What a file holds, or what comes in where it is `-`. Raises KbError where it cannot be read."""
         try:
-            return self.stdin() if typed == "-" else self.file(typed).read_bytes()
+            if typed == "-":
+                return self.stdin()
+            file = self.file(typed)
+            # On the command line a pipe may be what is meant.
+            return store.bytes_of(file) if self.confined else file.read_bytes()
         except OSError as error:
             raise KbError(f"{typed}: cannot be read: {error.strerror or error}") from error
 

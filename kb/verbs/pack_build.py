@@ -92,7 +92,7 @@ def _write(
     from kb import packs
 
     standing = (folder / name for name in packs.FILES)
-    have = {f.name: f.read_text(encoding="utf-8") for f in standing if f.is_file()}
+    have = {f.name: store.bytes_of(f).decode("utf-8", "replace") for f in standing if f.is_file()}
     files, theirs = packs.written(pack, have, config=config)
     changed = tuple(name for name, text in files.items() if have.get(name) != text)
     for name in changed:

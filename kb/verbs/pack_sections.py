@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb import KbError
+from kb import KbError, store
 from kb.verbs import Caller, Result, argument, option
 
 
@@ -31,7 +31,7 @@ def run(request: PackSections, caller: Caller) -> Result:
     if folder is None:
         raise KbError(f"{request.pack}: no pack with a reference; `kb pack build` makes one")
     sections = sections_for(
-        (folder / "isa_docs.md").read_text(encoding="utf-8"), caller.text(request.code)
+        store.bytes_of(folder / "isa_docs.md").decode("utf-8", "replace"), caller.text(request.code)
     )
     kept: list[str] = []
     for section in sections:

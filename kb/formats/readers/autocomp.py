@@ -19,7 +19,7 @@ from kb.formats.registry import Event, LogFormat
 from kb.formats.table import object_in
 from kb.run.quantity import to_float
 from kb.run.record import Check, Lever, Origin, Outcome, Run
-from kb.store import digest_of
+from kb.store import bytes_of, digest_of
 
 _RESULT = re.compile(r"eval-results-iter-(\d+)(?:/|__)code_(\d+)_result\.txt$")
 _CANDIDATE = re.compile(r"candidates-iter-(\d+)(?:/|__)candidate_(\d+)\.txt$")
@@ -50,7 +50,7 @@ def _matches(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[int, int,
 
 
 def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    return bytes_of(file).decode("utf-8", "replace") if file.is_file() else ""
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:

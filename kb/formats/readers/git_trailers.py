@@ -1,11 +1,9 @@
 """pi-autoresearch's other record: kept commits whose message ends in `Result: {json}`. Refuses to run anything but `git log`."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb import KbError
+from kb import store
 from kb.formats.columns import aim_of_figures
 from kb.formats.objects import Json, JsonRow, run_of_object, text_of
 from kb.formats.reading import Ask, LogLine, Remark, Segment
@@ -13,11 +11,6 @@ from kb.formats.registry import Event, LogFormat
 from kb.formats.table import object_in
 from kb.run.status import outcome_of
 
-# Nothing that the repository's own configuration names is run, and nothing is fetched.
-_SAFE = (
-    *("-c", "log.showSignature=false", "-c", "core.fsmonitor=false"),
-    *("-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"),
-)
 _TRAILER = "Result: {"
 _KEYS = {
     "label": ("label",),
@@ -32,23 +25,9 @@ _KEYS = {
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run a commit with a Result trailer, oldest first. Raises KbError where there is no git repository."""
     form = "--format=%H%x1f%cI%x1f%B"
-    words = ["git", *_SAFE, "-C", str(path), "log", "--reverse", "-z", form]
-    env = {**os.environ, "GIT_ALLOW_PROTOCOL": "none"}
-    try:
-        done = subprocess.run(
-            [*words, f"--grep=^{_TRAILER}"], capture_output=True, check=False, env=env
-        )
-    except OSError as error:
-        message = (
-            f"git cannot be started ({error.strerror}); install git or import the loop's log file"
-        )
-        raise KbError(message) from error
-    if done.returncode:
-        message = done.stderr.decode("utf-8", "replace").strip()[:200]
-        raise KbError(f"{path}: git log failed: {message}")
-    commits = [
-        _commit(c.strip("\n")) for c in done.stdout.decode("utf-8", "replace").split("\0") if c
-    ]
+    words = ("log", "--reverse", "-z", form, f"--grep=^{_TRAILER}")
+    listed = store.git_output(str(path), *words, at=("-C", str(path))).decode("utf-8", "replace")
+    commits = [_commit(c.strip("\n")) for c in listed.split("\0") if c]
     metric = ask.metric or aim_of_figures([c["figures"] for c in commits])
     segment = Segment(0, 1, "", metric, "", *ask.way(metric))
     yield segment

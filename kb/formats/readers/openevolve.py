@@ -11,7 +11,7 @@ from kb.formats.reading import Ask, LogLine, Remark, Segment, split_sample
 from kb.formats.registry import Event, LogFormat
 from kb.run.quantity import to_float
 from kb.run.record import Check, Outcome, Run
-from kb.store import json_of
+from kb.store import bytes_of, json_of
 
 _AIM = ("combined_score", "overall_score", "score", "fitness", "value", "objective")
 _VALID = ("valid_solution", "validity", "valid", "is_valid", "correct", "correctness", "success")
@@ -79,7 +79,7 @@ def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
     files = [*folder.glob("**/programs/*.json"), *folder.glob("**/best_program_info.json")]
     for number, file in enumerate(sorted(files, key=_by_checkpoint), 1):
         try:
-            text = file.read_text(encoding="utf-8", errors="replace")
+            text = bytes_of(file).decode("utf-8", "replace")
             value = json_of(text)
         except (OSError, ValueError, RecursionError) as error:
             kind = type(error).__name__

@@ -15,6 +15,7 @@ from kb import KbError
 from kb.profiles.buckets import file_label
 from kb.profiles.registry import Format
 from kb.profiles.table import Cost, Reading
+from kb.store import from_json
 
 FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d{1,18}(?:\.\d+)?)$")
 PYTHON_FRAME = re.compile(r"^(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)$")
@@ -107,8 +108,8 @@ class _Speedscope(msgspec.Struct):
 def speedscope(stream: TextIO, label: str) -> Reading:
     """A speedscope file, threads added up. Raises KbError where units differ or a frame is named that is not there."""
     try:
-        file = msgspec.json.decode(stream.read(), type=_Speedscope)
-    except (msgspec.DecodeError, RecursionError) as error:
+        file = from_json(stream.read(), _Speedscope)
+    except ValueError as error:
         raise KbError(f"{label}: no speedscope file ({error}); export it again") from error
     operations = [f.operation for f in file.shared.frames]
     spent: _Spent = defaultdict(lambda: [0.0, 0.0])
