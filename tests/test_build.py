@@ -277,6 +277,22 @@ def test_of_many_that_wait_for_a_build_one_builds_for_all(make_base, monkeypatch
     assert build(layout).fresh
 
 
+def test_a_second_build_of_a_command_looks_where_something_was_filed_since(make_base, tmp_path, monkeypatch):
+    layout = make_base(PAGES)
+    monkeypatch.setattr(store.walk, "_MOST_LOOKED_AT", 0)
+    scans = []
+    monkeypatch.setattr(store, "scan", lambda *a, scan=store.scan, **k: scans.append(k["since"]) or scan(*a, **k))
+    build(layout)
+    store.create(layout.wiki / "concepts/new.md", b"# New\n\n[t](tiling.md)\n")
+    assert build(layout, again=True).added == 1 and scans[-1]
+    assert logical(layout) == from_nothing(layout, tmp_path / "again")
+    # What another process built in between this one's scan does not know of.
+    (layout.wiki / "concepts/new.md").write_text("# Newer\n")
+    subprocess.run([sys.executable, "-m", "kb", "build"], cwd=layout.root, check=True, capture_output=True)
+    (layout.wiki / "concepts/new.md").write_text("# Newest\n")
+    assert build(layout, again=True).changed == 1 and not scans[-1]
+
+
 def test_a_page_that_comes_renders_no_list_of_another_type_and_moves_no_rank_of_others(make_base, monkeypatch):
     layout = make_base(PAGES | {f"wiki/concepts/c{n}.md": f"# C{n}\n\n[t](tiling.md)\n" for n in range(200)})
     build(layout)
@@ -371,7 +387,8 @@ def test_open_reads_pages_of_the_knowledge_base_only(make_base, kb_command, tmp_
 def test_tables_that_somebody_changed_are_made_anew(make_base, tmp_path, damage):
     layout = make_base(PAGES)
     build(layout)
-    with contextlib.closing(sqlite3.connect(layout.state / "kb.db")) as db:
+    # What no build writes into a row the table itself refuses.
+    with contextlib.closing(sqlite3.connect(layout.state / "kb.db")) as db, contextlib.suppress(sqlite3.IntegrityError):
         db.execute(damage)
         db.commit()
     build(layout)

@@ -469,6 +469,32 @@ def test_a_file_that_a_scan_knows_is_read_again_after_any_writing(make_base):
         assert store.scan(layout, known=known).digests["wiki/a.md"] == store.digest_of("# Z\n")
 
 
+def test_a_second_look_at_folders_that_were_written_sees_what_a_first_one_would(make_base, monkeypatch):
+    pages = {f"wiki/{place}.md": f"# {place}\n" for place in ("a", "left/b", "left/deep/c", "still/d", "still/deep/e", "gone/f")}
+    layout = make_base(pages | {"wiki/only/deep/g.md": "# G\n", "wiki/still/deep/twin.md": "# D\n"})
+    layout.state.mkdir(exist_ok=True)
+    later = 10_000_000_000 + time.time_ns()
+    monkeypatch.setattr(walk, "_moment", lambda _: later)
+    os.mkfifo(layout.wiki / "still" / "odd.md")
+    (layout.wiki / "still/link.md").symlink_to("/etc/hosts")
+    first = store.scan(layout, known={})
+    store.write(layout.root / "wiki/left/b.md", b"# Written over\n")
+    store.create(layout.root / "wiki/only/deep/new.md", b"# New\n")
+    (layout.wiki / "left/fresh/inner").mkdir(parents=True)
+    (layout.wiki / "left/fresh/inner/h.md").write_text("# H\n")
+    shutil.rmtree(layout.wiki / "gone")
+    (layout.wiki / "a.md").rename(layout.wiki / "left" / "a.md")
+    looked = []
+    monkeypatch.setattr(walk, "_stat_of", lambda entry, at, stat=walk._stat_of: looked.append(entry.name) or stat(entry, at))
+    second = store.scan(layout, known=first.known, since=first)
+    assert not {"d.md", "e.md", "c.md"} & {*looked}
+    third = store.scan(layout, known=first.known)
+    assert second == third and third.digests["wiki/left/b.md"] == store.digest_of("# Written over\n") and len(third.findings) == 1
+    # Without the look at each page what was written in its place waits for the next scan.
+    (layout.wiki / "still/d.md").write_text("# In its place\n")
+    assert store.scan(layout, known=second.known, since=second).digests == second.digests != store.scan(layout, known=second.known).digests
+
+
 def test_results_are_kept_piece_by_piece_and_what_nobody_asked_for_goes():
     db = sqlite3.connect(":memory:")
     db.execute(store.Kept.TABLE)

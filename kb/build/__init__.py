@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
 from kb.build.pages import compiled_pages
@@ -23,7 +24,7 @@ _TELL_FROM = 200
 _TABLES = (
     "create table file (path text primary key, stat text not null, digest text not null) without rowid",
     "create table meta (key text primary key, value text not null)",
-    "create table page (path text primary key, digest text not null, content text not null, row blob not null, facts blob, statements blob, notes blob, parts blob)",
+    "create table page (path text primary key, digest text not null, content text not null, row blob not null check (typeof(row) = 'blob'), facts blob, statements blob, notes blob, parts blob)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, rank real not null)",
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
@@ -45,10 +46,17 @@ class BuildReport:
     fresh: bool
 
 
-def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: None) -> BuildReport:
+# The last scan of a large wiki by this process, with the turn of its build, by root.
+_SCANS: dict[Path, tuple[str, store.Scan]] = {}
+
+
+def build(
+    layout: store.Layout, *, note: Callable[[str], None] = lambda text: None, again: bool = False
+) -> BuildReport:
     """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built.
 
-    Of several that wait for one that runs, the first takes up what all of them filed, and the others find it done.
+    Of several that wait for one that runs, the first takes up what all of them filed, and the others find it done. `again`: a moment
+    after the last build of this process, so that of a large wiki only folders that were written since are looked at.
     """
     turn = _turn(layout)
     with store.lock(layout, "build"), _uncollected():
@@ -60,7 +68,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
                 )
             begun = int(_meta(db, "begun") or 0) + 1
             _put(db, {"begun": str(begun)})
-            return _built(db, layout, str(begun), note)
+            return _built(db, layout, str(begun), note, again=again)
         except sqlite3.Error as error:
             raise KbError(
                 f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again"
@@ -74,16 +82,10 @@ _NOTHING = {"added": 0, "changed": 0, "removed": 0}
 
 def _turn(layout: store.Layout) -> int | None:
     """How many builds began here so far: one that begins later sees all that was filed until now. None where no table says."""
-    try:
-        db = store.state(layout)
-    except (KbError, sqlite3.Error):
-        return None
-    try:
+    unknown = contextlib.suppress(KbError, sqlite3.Error, ValueError)
+    with unknown, contextlib.closing(store.state(layout)) as db:
         return int(_meta(db, "begun") or 0)
-    except (sqlite3.Error, ValueError):
-        return None
-    finally:
-        db.close()
+    return None
 
 
 @contextlib.contextmanager
@@ -99,14 +101,21 @@ def _uncollected() -> Iterator[None]:
 
 
 def _built(
-    db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callable[[str], None]
+    db: sqlite3.Connection,
+    layout: store.Layout,
+    turn: str,
+    note: Callable[[str], None],
+    *,
+    again: bool,
 ) -> BuildReport:
     look = store.look_of(layout)
-    known = {
-        path: (stat, digest)
-        for path, stat, digest in db.execute("select path, stat, digest from file")
-    }
-    scan_result = store.scan(layout, known=known)
+    last, since = _SCANS.pop(layout.root, ("", None))
+    since = since if again and not look and last == _meta(db, "done") else None
+    rows = db.execute("select path, stat, digest from file") if not since else ()
+    known = since.known if since else {path: tuple(row) for path, *row in rows}
+    scan_result = store.scan(layout, known=known, since=since)
+    if not look:
+        _SCANS[layout.root] = turn, scan_result
     if scan_result.left:
         store.sweep(layout, scan_result.left)
         look = store.look_of(layout)
@@ -135,26 +144,17 @@ def _built(
     _put(db, {"records": json.dumps(records)})
     _save_files(db, known, scan_result.known)
     _sync_pages(db, layout, change, note)
-    totals = _pages_digest(db, layout)
+    contents = dict(db.execute("select path, content from page order by path"))
+    totals = _pages_digest(db, layout, contents)
     if totals == _meta(db, "totals") and current:
         # Most edits change no more than the words and the length of a page.
         counts = json.loads(_meta(db, "report"))
     else:
-        counts, wanted = _compiled(db, layout)
+        counts, wanted = _compiled(db, layout, contents)
         digests = {name: store.digest_of(data) for name, data in wanted.items()}
-        _put(
-            db,
-            {
-                "totals": totals,
-                "indexes": store.digest_of(store.row_of(dict(sorted(digests.items())))),
-            },
-        )
-    report = {
-        **counts,
-        "added": len(change.added),
-        "changed": len(change.changed),
-        "removed": len(change.removed),
-    }
+        files = store.digest_of(store.row_of(dict(sorted(digests.items()))))
+        _put(db, {"totals": totals, "indexes": files})
+    report = counts | {what: len(getattr(change, what)) for what in _NOTHING}
     _put(
         db,
         {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)},
@@ -181,11 +181,11 @@ def _with_records(
 
 
 def _compiled(
-    db: sqlite3.Connection, layout: store.Layout
+    db: sqlite3.Connection, layout: store.Layout, contents: dict[str, str]
 ) -> tuple[dict[str, int], dict[str, bytes]]:
     """What follows from all pages together, written to the tables: counts for the report, and the files of `indexes/`."""
     kept = store.Kept(db)
-    pages = _heads(db, kept)
+    pages = _heads(db, kept, contents)
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     runs = trail.trail_of(_rows(db, "facts"), whole)
     relatives = trail.relatives_of(runs, kept)
@@ -228,7 +228,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     file = layout.state / "kb.db"
     try:
         db = store.state(layout, writable=True)
-        if store.is_current(db) and not _spoiled(db):
+        if store.is_current(db):
             return db
         db.close()
     except sqlite3.OperationalError as error:
@@ -252,11 +252,6 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
     db.execute("commit")
     return db
-
-
-def _spoiled(db: sqlite3.Connection) -> bool:
-    """Whether rows are no longer what a build writes: such a file is made anew."""
-    return bool(db.execute("select count(*) from page where typeof(row) <> 'blob'").fetchone()[0])
 
 
 def _meta(db: sqlite3.Connection, key: str) -> str:
@@ -334,12 +329,11 @@ def _trail_inputs(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph)
     )
 
 
-def _pages_digest(db: sqlite3.Connection, layout: store.Layout) -> str:
-    """Digest of all that follows from all pages together: what each says of itself and cites, its facts, statements and notes, notes on file, the settings."""
+def _pages_digest(db: sqlite3.Connection, layout: store.Layout, contents: dict[str, str]) -> str:
+    """Digest of all that follows from all pages together: the `contents` of each (what it says of itself, its citations, facts, statements and notes), notes on file, the settings."""
     kept = json.loads(_meta(db, "records"))
     notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
-    rows = list(db.execute("select path, content from page order by path"))
-    return store.digest_of(store.row_of((repr(layout.config), notes, rows)))
+    return store.digest_of(store.row_of((repr(layout.config), notes, contents)))
 
 
 def _save_files(
@@ -354,15 +348,16 @@ def _save_files(
         db.executemany("insert or replace into file values (?, ?, ?)", changed)
 
 
-def _heads(db: sqlite3.Connection, kept: store.Kept) -> dict[str, page.PageHead]:
+def _heads(
+    db: sqlite3.Connection, kept: store.Kept, contents: dict[str, str]
+) -> dict[str, page.PageHead]:
     """Heads of all pages, as they were kept where a page says the same: to read all rows takes ten times as long."""
 
     def head(path: str) -> page.PageHead:
         query = "select digest, row from page where path = ?"
         return page.head_of(page.from_row(path, *db.execute(query, (path,)).fetchone()))
 
-    inputs = dict(db.execute("select path, content from page order by path"))
-    return kept.each("heads", inputs, page.PageHead, head)
+    return kept.each("heads", contents, page.PageHead, head)
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph, kept: store.Kept) -> bool:

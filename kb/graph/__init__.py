@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from operator import itemgetter, truediv
+from operator import truediv
 from typing import TYPE_CHECKING
 
 from kb import exports
@@ -79,28 +79,33 @@ class Graph:
                 queue.extend(t for t in self.outlinks.get(path, ()) if t not in reached)
         return frozenset(reached)
 
+    def _votes(self) -> tuple[dict[str, int], dict[str, list[str]]]:
+        """How many pages each page that has a vote cites; which of these cite a page."""
+        voters = {p: len(own) for p, own in self.outlinks.items() if not _lists(self.pages[p])}
+        citing = ((p, [v for v in by if v in voters]) for p, by in self.backlinks.items())
+        return voters, {p: by for p, by in citing if by}
+
     @cached_property
     def rank(self) -> Mapping[str, float]:
         """PageRank of every page, summing to 1 (Brin and Page 1998); pages that list others give no votes."""
-        voters = [p for p in self.outlinks if not _lists(self.pages[p])]
-        counts = [len(self.outlinks[p]) for p in voters]
-        place = {p: n for n, p in enumerate(voters)}
-        # Who is cited by nobody has the least rank, which is the same for all of them.
-        cited = {
-            p: itemgetter(*(place[v] for v in by if v in place))
-            for p, by in self.backlinks.items()
-            if any(v in place for v in by)
+        voters, cited = self._votes()
+        # Most are cited by nobody: they have the least rank, all the same, and what they give is counted once.
+        alike = {
+            p: math.fsum(1 / voters[v] for v in by if v not in cited) for p, by in cited.items()
         }
+        counts = {p: count for p, count in voters.items() if p in cited}
+        place = {p: n for n, p in enumerate(counts)}
+        giving = {p: [place[v] for v in by if v in place] for p, by in cited.items()}
         size = len(self.pages) or 1
         least, rank = 1 / size, dict.fromkeys(cited, 1 / size)
         for _ in range(_ROUNDS):
-            votes = [rank.get(p, least) for p in voters]
-            shares = list(map(truediv, votes, counts))
+            votes, before = [rank[p] for p in counts], least
+            share_at = list(map(truediv, votes, counts.values())).__getitem__
+            votes.append(before * (len(voters) - len(counts)))
             least = (1 - _DAMPING + _DAMPING * (1 - math.fsum(votes))) / size
-            sums = ((p, own(shares)) for p, own in cited.items())
             rank = {
-                p: least + _DAMPING * (math.fsum(own) if type(own) is tuple else own)
-                for p, own in sums
+                p: least + _DAMPING * (math.fsum(map(share_at, places)) + before * alike[p])
+                for p, places in giving.items()
             }
         return {p: rank.get(p, least) for p in self.pages}
 

@@ -99,6 +99,6 @@ def diff(wanted: Mapping[str, str], have: Mapping[str, str]) -> Diff:
     """The one place where increments are found: two maps key -> digest in, the difference out."""
     return Diff(
         tuple(sorted(wanted.keys() - have.keys())),
-        tuple(sorted(k for k in wanted.keys() & have.keys() if wanted[k] != have[k])),
+        tuple(sorted(k for k, digest in wanted.items() if have.get(k, digest) != digest)),
         tuple(sorted(have.keys() - wanted.keys())),
     )

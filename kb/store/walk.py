@@ -4,7 +4,7 @@ import errno
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,13 +41,15 @@ _MTIME = attrgetter("st_mtime_ns")
 class Scan:
     """The markdown files of a knowledge base: path relative to root -> digest, what could not be read, what writers left beside them.
 
-    `known` says of each file by what a later scan knows it again unread (empty where it was written too lately to tell), and its digest.
+    `known` says of each file by what a later scan knows it again unread (empty where it was written too lately to tell), and its digest;
+    `folders` when each folder was written, 0 where that was too lately to tell.
     """
 
     digests: Mapping[str, str]
     findings: tuple[Finding, ...]
     left: tuple[str, ...] = ()
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    folders: Mapping[str, int] = field(default_factory=dict)
 
 
 def look_of(layout: Layout) -> str:
@@ -153,36 +155,31 @@ def _looked_at(layout: Layout) -> tuple[str, list[str], list[str]]:
 _TICK_NS = 2_000_000_000
 
 
-def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) -> Scan:
+def scan(
+    layout: Layout,
+    *,
+    known: Mapping[str, tuple[str, str]] | None = None,
+    since: Scan | None = None,
+) -> Scan:
     """Digest of every `.md` file of the wiki. Links out of the tree, folder links and unreadable files become findings.
 
-    A file that is `known`, path -> (stat, digest) of an earlier scan, is not read again; the caller holds the lock of builds.
+    A file that is `known`, path -> (stat, digest) of an earlier scan, is not read again; the caller holds the lock of builds. Of a scan
+    `since` which moments went by only folders that were written are looked at: what was written into a page in its place waits for the next.
 
     Raises KbError where the wiki's folder is missing or an unconfirmed link: an empty answer would empty every table.
     """
-    wiki, name = layout.wiki, layout.config.wiki
-    if not wiki.is_dir():
-        raise KbError(
-            f"{name}/: the folder of the pages is not here; bring it back, or make an empty one to start anew"
-        )
-    if (
-        wiki.is_symlink()
-        and not layout.links_wiki()
-        and not layout.holds(Path(os.path.realpath(wiki)) / "x")
-    ):
-        raise KbError(
-            f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant"
-        )
-    before, fresh = known or {}, dict[str, tuple[str, str]]()
-    findings: list[Finding] = []
-    left: list[str] = []
+    _refuse_missing(layout)
+    kept = _untouched(layout, since) if since else Scan({}, ())
+    starts = since.folders.keys() - kept.folders.keys() if since else {layout.page("")}
+    before, fresh, times = known or {}, {**kept.known}, {**kept.folders}
+    findings, left = [*kept.findings], list[str]()
     settled = _moment(layout) - _TICK_NS if known is not None else 0
-    for path, entry, problem in _walk(
-        wiki,
-        "" if name == "." else f"{name}/",
-        (os.path.realpath(layout.root), os.path.realpath(wiki)),
-        before,
-    ):
+    homes = os.path.realpath(layout.root), os.path.realpath(layout.wiki)
+    pages = (
+        _walk(layout, start, homes, before, times, {*starts, *times} - {start})
+        for start in sorted(starts)
+    )
+    for path, entry, problem in chain.from_iterable(pages):
         try:
             if problem is _LEFT:
                 left.append(path)
@@ -199,27 +196,65 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
                     if same is not None and stat == same[0] != ""
                     else (stat, digest_of(_content(layout, path)))
                 )
-        except FileNotFoundError:
-            findings.append(
-                Finding(
-                    path,
-                    1,
-                    "vanished",
-                    "the file went away while it was read",
-                    hint="run kb build again",
-                )
-            )
         except (KbError, OSError) as error:
-            cause = getattr(error, "strerror", None)
-            message = f"cannot be read: {cause}" if cause else str(error).removeprefix(f"{path}: ")
-            hint = "check its permissions" if cause else ""
-            findings.append(Finding(path, 1, "unreadable", message, hint=hint))
+            findings.append(_unreadable(path, error))
     return Scan(
         {path: fresh[path][1] for path in sorted(fresh)},
         tuple(sorted(findings, key=lambda f: f.path)),
         tuple(sorted(left)),
         fresh,
+        {at: time if time < settled else 0 for at, time in times.items()},
     )
+
+
+def _refuse_missing(layout: Layout) -> None:
+    wiki, name = layout.wiki, layout.config.wiki
+    if not wiki.is_dir():
+        raise KbError(
+            f"{name}/: the folder of the pages is not here; bring it back, or make an empty one to start anew"
+        )
+    if (
+        wiki.is_symlink()
+        and not layout.links_wiki()
+        and not layout.holds(Path(os.path.realpath(wiki)) / "x")
+    ):
+        raise KbError(
+            f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant"
+        )
+
+
+def _untouched(layout: Layout, since: Scan) -> Scan:
+    """What a scan knows of the folders that were not written since."""
+    late = {_home(path) for path, (stat, _) in since.known.items() if not stat}
+    still = {
+        at: time
+        for at, time in since.folders.items()
+        if at not in late and _written(layout, at) == time
+    }
+    known = {path: row for path, row in since.known.items() if _home(path) in still}
+    return Scan({}, tuple(f for f in since.findings if _home(f.path) in still), (), known, still)
+
+
+def _unreadable(path: str, error: Exception) -> Finding:
+    if isinstance(error, FileNotFoundError):
+        message = "the file went away while it was read"
+        return Finding(path, 1, "vanished", message, hint="run kb build again")
+    cause = getattr(error, "strerror", None)
+    message = f"cannot be read: {cause}" if cause else str(error).removeprefix(f"{path}: ")
+    return Finding(path, 1, "unreadable", message, hint="check its permissions" if cause else "")
+
+
+def _home(path: str) -> str:
+    """The folder of a page, with its slash."""
+    return path[: path.rfind("/") + 1]
+
+
+def _written(layout: Layout, folder: str) -> int:
+    """When a folder was written, -1 where there is none."""
+    try:
+        return os.stat(layout.root / folder).st_mtime_ns
+    except OSError:
+        return -1
 
 
 def _stat_of(entry: os.DirEntry, settled: int) -> str:
@@ -253,24 +288,28 @@ def read_bytes(layout: Layout, path: str) -> bytes:
 
 
 def _walk(
-    folder: os.PathLike, prefix: str, homes: tuple[str, ...], known: Mapping[str, object]
+    layout: Layout,
+    prefix: str,
+    homes: tuple[str, ...],
+    known: Mapping[str, object],
+    times: dict[str, int],
+    others: Set[str],
 ) -> Iterator[tuple[str, os.DirEntry | None, tuple[str, str, str] | None]]:
-    """Pages below a folder, what is wrong with others, and what writers left; the names of those that are `known` were looked at before."""
+    """Pages below a folder, what is wrong with others, and what writers left; the names of those that are `known` were looked at before.
+
+    Not those below `others`, whose turn is another; `times` takes up when each folder was written.
+    """
+    written = _written(layout, prefix)
     try:
-        entries = list(os.scandir(folder))
+        entries = list(os.scandir(layout.root / prefix))
     except FileNotFoundError:
         return
     except OSError as error:
-        yield (
-            prefix.rstrip("/"),
-            None,
-            (
-                "unreadable",
-                f"folder cannot be read: {error.strerror or error}",
-                "check its permissions",
-            ),
-        )
+        hint = "check its permissions"
+        problem = "unreadable", f"folder cannot be read: {error.strerror or error}", hint
+        yield prefix.rstrip("/"), None, problem
         return
+    times[prefix] = written
     for entry in entries:
         path = prefix + entry.name
         plain = entry.is_file(follow_symlinks=False)
@@ -283,8 +322,8 @@ def _walk(
         elif plain and entry.name.endswith(BESIDE) and _LEFT_BESIDE.fullmatch(entry.name):
             yield path, entry, _LEFT
         elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            if prefix or entry.name not in _NO_PAGES:
-                yield from _walk(entry, path + "/", homes, known)
+            if (prefix or entry.name not in _NO_PAGES) and f"{path}/" not in others:
+                yield from _walk(layout, f"{path}/", homes, known, times, others)
 
 
 def _name_problem(path: str) -> tuple[str, str, str] | None:

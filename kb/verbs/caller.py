@@ -117,11 +117,11 @@ class Caller:
         asking = replace(self, stdin=text.encode) if text else self
         return verb.run(request_from(verb.request, values), asking)
 
-    def build(self, layout: store.Layout) -> None:
-        """Compile what was changed, so that what follows from it is there."""
+    def build(self, layout: store.Layout, *, again: bool = False) -> None:
+        """Compile what was changed, so that what follows from it is there; `again` as `build` means it."""
         from kb.build import build
 
-        build(layout, note=self.talk)
+        build(layout, note=self.talk, again=again)
 
     def tables(self, layout: store.Layout) -> sqlite3.Connection:
         """Read-only tables that this version of kb can read, built first where there are none; says where pages are newer."""

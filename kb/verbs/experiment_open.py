@@ -57,7 +57,7 @@ def run(
     path = opened(layout, proposal, target, answer=answer, today=today, text=text, look=before)
     if answer:
         _tell(layout, caller, proposal, target)
-    caller.build(layout)
+    caller.build(layout, again=True)
     if answer is None:
         return Result(Opening(path, "none", "baseline"), path)
     for match in answer.matches[:3] if answer.outcome != "clear" else ():
