@@ -13,7 +13,7 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 
 from kb import KbError
@@ -254,18 +254,26 @@ class Gate:
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
         same_target = question.target in ("", card.target)
-        near = score >= _ALIKE or _is_named(card, question.aim.terms)
-        speaks = same_target and near and not _apart(question.aim, card.aim)
+        speaks = (
+            same_target
+            and (score >= _ALIKE or _is_named(card, question.aim.terms))
+            and not _apart(question.aim, card.aim)
+        )
         worth = min(1.0, score * (_HALF if card.is_statement else 1.0))
         return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
 
 
 def _is_named(card: Card, terms: dict[str, float]) -> bool:
     """Whether a question says every word, two at least, of the name that its author gave to the page of a run."""
-    *_, folder, stem = ("", *card.evidence.removesuffix(".md").split("/"))
+    words = frozenset() if card.is_statement else _name_words(card.evidence)
+    return len(words) > 1 and words <= terms.keys()
+
+
+@lru_cache(maxsize=1 << 12)
+def _name_words(path: str) -> frozenset[str]:
+    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
     name = folder if records_run(folder, stem, reports=True) else stem
-    words = {t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#"}
-    return not card.is_statement and len(words) > 1 and words <= terms.keys()
+    return frozenset(t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#")
 
 
 def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:

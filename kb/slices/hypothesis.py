@@ -124,7 +124,7 @@ def _bring_refuted(into: OpenSlice, *, most: int) -> None:
         return
     nearest = next((p for p in into.question.pages if into.failed(p.path) and p.path not in into.paths), None)  # fmt: skip
     if nearest:
-        into.page("refuted", nearest.path, nearest.why, closely=False)
+        into.page("refuted", nearest.path, "", closely=False)
     if into.runs and "refuted" not in into.parts:
         failed = [p for p in into.runs if into.failed(p)]
         message = "failed last: " if failed else "no run of this target failed so far; last: "
@@ -192,7 +192,7 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
         fits = into.page(
             "pages" if cold else part,
             page.path,
-            page.why,
+            "",
             closely=place < _CLOSELY or open,
             size=PASSAGE if open else SHORTEST,
         )

@@ -1,6 +1,7 @@
 """The profile step: how to read what a profiler shows. Never what to try: no page of runs, hypotheses or analyses, no sentence that advises."""
 
 import re
+from functools import lru_cache
 
 from kb import search
 from kb.search.prose import REFERENCES, sentences_of
@@ -74,12 +75,19 @@ def _readings(into: OpenSlice) -> list[search.Chunk]:
     """Sections that explain how to read what is asked, best first: by words, those about profiles and tools before others."""
     view, readings = into.view, []
     for hit in search.find(view.db, into.question.weights, limit=120, types=TYPES):
-        chunk, own = hit.chunk, _READING.search(hit.chunk.title)
-        aside = _ADVISING_TITLE.search(chunk.title) or REFERENCES.search(chunk.title)
-        fits = (own or _READING.search(hit.page_title)) and not aside and view.sees(chunk.path)
+        chunk, (own, aside) = hit.chunk, _kind_of(hit.chunk.title)
+        fits = (own or _kind_of(hit.page_title)[0]) and not aside and view.sees(chunk.path)
         if chunk_seen := view.masked(chunk) if fits else None:
             readings.append((hit.score * (1.5 if own else 1.0), chunk_seen))
     return [chunk for _, chunk in sorted(readings, key=lambda f: -f[0])]
+
+
+# Every question meets the same titles.
+@lru_cache(maxsize=1 << 13)
+def _kind_of(title: str) -> tuple[bool, bool]:
+    """Whether a title is of how something is read, and whether of something else: what to do, or what others wrote."""
+    aside = _ADVISING_TITLE.search(title) or REFERENCES.search(title)
+    return bool(_READING.search(title)), bool(aside)
 
 
 def _bring_baseline(into: OpenSlice) -> None:

@@ -183,7 +183,7 @@ class Question:
     @cached_property
     def kin(self) -> dict[str, float]:
         """How near the targets are that have something to teach this one."""
-        kin = trail.kin(self.view.db, self.target)
+        kin = self.view.once("kin", self.target, lambda: trail.kin(self.view.db, self.target))
         return {t: near for t, near in kin.items() if near > _STRANGER}
 
     @property

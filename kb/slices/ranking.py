@@ -17,11 +17,8 @@ from kb.slices.view import PageStanding, View
 # Lists that machines keep name every page and say nothing of it.
 LISTS = ("catalog", "index", "log", "topic")
 
-# What speaks for a page, in the order in which it is looked at.
-REASONS = ("same words", "named", "same target", "cited by these", "names the target")
-
 # Pages that words may find; what stands lower never reaches a slice.
-_MOST_HITS = 1000
+_MOST_HITS = 500
 
 # Best pages whose links speak for others.
 _SEEDS = 30
@@ -44,12 +41,11 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 class Ranked(NamedTuple):
-    """One page, the weight of what speaks for it, and the strongest reason."""
+    """One page and the weight of what speaks for it."""
 
     path: str
     type: str
     score: float
-    why: str
 
 
 def ranked(
@@ -69,33 +65,23 @@ def ranked(
     worth = {k: (w, min(_MIRROR, w)) for k, w in prior.items()}
     other = _OTHER, min(_MIRROR, _OTHER)
     priors = {p: worth.get(page.type, other)[page.is_mirror] for p, page in pages.items()}
-    scores: dict[str, float] = {}
-    # The strongest of what speaks for a page; of two as strong the first.
-    strongest: dict[str, tuple[float, str]] = {}
+    scores = {p: 1.2 * s * priors[p] for p, s in words.items()}
 
-    def speak(why: str, weighed: Iterable[tuple[str, float]]) -> None:
+    def speak(weighed: Iterable[tuple[str, float]]) -> None:
         for path, score in weighed:
-            if path in scores:
-                scores[path] += score
-                if score > strongest[path][0]:
-                    strongest[path] = score, why
-            else:
-                scores[path], strongest[path] = score, (score, why)
+            scores[path] = scores.get(path, 0.0) + score
 
-    speak("same words", ((p, 1.2 * s * priors[p]) for p, s in words.items()))
-    speak("named", ((p, s * priors[p]) for p, s in _named(view, pages, weights).items()))
-    ages = enumerate(reversed(runs))
-    speak("same target", ((p, 0.2 + 0.3 * math.exp(-age / 5)) for age, p in ages))
+    speak((p, s * priors[p]) for p, s in _named(view, pages, weights).items())
+    speak((p, 0.2 + 0.3 * math.exp(-age / 5)) for age, p in enumerate(reversed(runs)))
     seeds = nsmallest(_SEEDS, scores.items(), key=lambda x: (-x[1], x[0]))
     cited = _normal(_cited(view, dict(seeds)))
     ends = ((p, s, view.standing(p)) for p, s in cited.items())
     near = ((p, s, worth.get(page.type, other)[page.is_mirror]) for p, s, page in ends)
-    speak("cited by these", ((p, links * s * math.sqrt(own)) for p, s, own in near))
+    speak((p, links * s * math.sqrt(own)) for p, s, own in near)
     terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
-    speak("names the target", ((p, 0.2 * s) for p, s in _named(view, pages, terms).items()))
+    speak((p, 0.2 * s) for p, s in _named(view, pages, terms).items())
     ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-    rows = ((p, view.standing(p).type, scores[p], strongest[p][1]) for p in ordered)
-    return list(map(Ranked._make, rows))
+    return [Ranked(p, view.standing(p).type, scores[p]) for p in ordered]
 
 
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kb.schema import Verdict
@@ -95,11 +96,12 @@ def bring_topics(into: "OpenSlice", *, most: int) -> None:
     kin = {into.target, *question.kin} if into.runs else ()
     listed = (t for _, topics in question.ladder for t in topics)
     most_tried = sorted(listed, key=lambda t: (-len(t.tries), t.anchor))
-    every = {t.anchor: t.among(kin) for t in (*question.topics, *most_tried)}
-    tallies = [_tally(row, into.target) for row in every.values() if len(row.tries) > 1]
+    every = {t.anchor: t for t in (*question.topics, *most_tried)}.values()
+    tried = (own for t in every if len((own := t.among(kin)).tries) > 1)
+    tallies = [_tally(row, into.target) for row in islice(tried, most)]
     if tallies:
         head = "won of tried on this target and its kin (here)" if kin else "won of tried"
-        text = f"{head}: {'; '.join(tallies[:most])}"
+        text = f"{head}: {'; '.join(tallies)}"
         into.words("topics", "indexes/hypothesis.md", "", why="what paid", text=text)
 
 
