@@ -53,6 +53,8 @@ class OpenSlice:
         self.paths: set[str] = set()
         # Pages that are told in full: a short page is so by little.
         self.full: set[str] = set()
+        # Lines of the state, without what heads them.
+        self.lines: set[str] = set()
         # A text in which runs of the target go by their number alone.
         self.named = self.view.once("named", self.target, lambda: _naming(self.runs))
         # What an earlier slice told is said already.

@@ -1,18 +1,22 @@
 """The state of a target as items of a slice: lines packed into few items, each part within its share. Refuses prose of its own."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kb.slices.hardware import machines_of, names
 from kb.slices.open_slice import OpenSlice
 from kb.slices.slice import PROPOSAL
 from kb.slices.tokens import tokens_of
-from kb.text import words_of
+from kb.text import cut, words_of
 from kb.trail.handles import handle
 from kb.trail.line import Line
 from kb.trail.state import STATE_PARTS
 
 # An item is read as one statement, table or section of at most so many characters.
 _LONGEST = 1150
+
+# A list by weight is told in so many lines at least, as far as each keeps so many characters; so many are a token.
+_LEAST, _SHORTEST, _CHARACTERS = 6, 200, 3
 
 # What stands at the frontier is told in a state of so many tokens; a larger one tells more of what to try.
 _ENOUGH = 4200
@@ -34,7 +38,11 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
             lines = (*_conflicts(into), *lines)
         elif part.name == "recent":
             lines = _once(into, lines)
-        bring_lines(into, part.slice, part.why, lines, most=start + int(allowed))
+        most = start + int(allowed)
+        if part.ranked:
+            longest = max(_SHORTEST, _CHARACTERS * (most - into.tokens) // _LEAST)
+            lines = [replace(line, text=cut(line.text, longest)) for line in lines]
+        bring_lines(into, part.slice, part.why, lines, most=most)
         for idea in question.ideas if part.name == "leads" else ():
             home = f"sources/{idea.source}/meta.json"
             into.words(part.slice, home, "", why="captured idea", text=idea.to_lead())
@@ -71,10 +79,13 @@ def bring_lines(
     head = ""
     for line in lines:
         # What heads several lines is told once.
-        text = line.text.removeprefix(line.head) if line.head == head else line.text
+        own = line.text.removeprefix(line.head)
+        text = own if line.head == head else line.text
         cost = tokens_of(text + "\n")
-        if (cost > left and packed and title != "frontier") or into.says(line.text):
+        again = own in into.lines or into.says(line.text)
+        if again or (cost > left and packed and title != "frontier"):
             continue
+        into.lines.add(own)
         left -= cost
         if not packed or len(packed[-1]) + len(text) >= _LONGEST:
             packed.append(line.text)

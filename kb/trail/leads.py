@@ -56,37 +56,40 @@ class OpenLead(NamedTuple):
 def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     """What the last runs left to try, newest run first, each said once."""
     before: list[str] = []
+    heads: set[frozenset[str]] = set()
     counts = Counter(w for e in runs for w in _terms(subject_of(e)))
     plain = frozenset(w for w, n in counts.items() if n > max(_LEAST, _USUAL * len(runs)))
     for age, e in enumerate(reversed(runs[-last:])):
         for place, lead in enumerate(t for n in e.account.leads for t in _each(n.text)):
             text = _task_of(lead)
             words = words_of(text[:160])
-            if len(words) >= _LEAST and not _NO_IDEA.search(text) and not repeats(text, before):
+            head = _terms(_TURN.split(text, maxsplit=1)[0])
+            again = head in heads or repeats(text, before)
+            if len(words) >= _LEAST and not _NO_IDEA.search(text) and not again:
                 before.append(text)
+                heads.update([head] if len(head) > 1 else [])
                 settled = _settled(text, words, runs[len(runs) - age :], plain)
                 yield OpenLead(e, text, words, age, place, settled)
 
 
 def lead_lines(outcomes: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
-    """Open leads, each with the bucket of time that it names: those of the newest runs, of the frontier and on large buckets first, then those that something since made moot or that failed on a sister target."""
-    ranked: list[tuple[tuple[bool, float, int], Line]] = []
+    """Open leads: those of the newest runs, of the frontier and on large buckets of time first, then those that failed on a sister target."""
+    ranked: list[tuple[tuple[float, int], Line]] = []
     best = outcomes.best.run.path if outcomes.best else ""
     buckets = largest_buckets(outcomes)
     failed = [(w, words_of(w.subject), keys_in(w.subject)) for w in lessons if w.size < 0]
     for lead in leads_of(outcomes.runs, last=_LAST_RUNS):
-        sister = "" if lead.settled else _failed_elsewhere(lead, failed)
+        if lead.settled:
+            continue
+        sister = _failed_elsewhere(lead, failed)
         failed = [f for f in failed if handle(f[0].path) not in sister]
         score = 1 / (1 + lead.age / 4) + 0.4 * (lead.run.path == best) - 0.03 * lead.place
         score -= 0.2 * bool(sister)
         # The largest of the buckets that it names is what it can win by.
-        met = next((b for b in buckets if b.is_met(lead.text)), None)
-        at = f" [{cut(met.name, 60)}, {met.share:.3g} %]" if met and not lead.settled else ""
-        score += met.share / 200 if met else 0.0
+        score += next((b.share for b in buckets if b.is_met(lead.text)), 0.0) / 200
         name = f"{handle(lead.run.path)}: "
-        shown = cut(lead.text, _SETTLED if lead.settled else _OPEN)
-        text = f"{name}{shown}{at}{lead.settled or sister}"
-        ranked.append(((bool(lead.settled), -score, len(ranked)), Line(text, lead.run.path, name)))
+        text = f"{name}{cut(lead.text, _OPEN)}{sister}"
+        ranked.append(((-score, len(ranked)), Line(text, lead.run.path, name)))
     yield from (line for _, line in sorted(ranked, key=lambda r: r[0]))
 
 

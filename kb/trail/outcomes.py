@@ -13,7 +13,7 @@ from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
 from kb.trail.handles import label_of
-from kb.trail.line import words_of
+from kb.trail.line import repeats, words_of
 from kb.trail.outline import Phrases
 
 _LABEL = regex(
@@ -97,7 +97,7 @@ class Outcomes:
         if own and own.value is not None:
             gain = self.gains.get(e.path)
             return f"{_figure(own)}" + (
-                f" ({100 * gain:+.1f} %)" if gain is not None and (gain > 0 or not kept(e)) else ""
+                f" ({100 * gain:+.1f} %)" if gain is not None and (gain > 0) == kept(e) else ""
             )
         return ""
 
@@ -118,11 +118,21 @@ class Outcomes:
                 [] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2]
             )
         text = ""
-        for sentence in own:
+        for sentence in (_beyond(c, subject_of(e)) for c in own):
             if text and len(text) + len(sentence) + 1 > most:
                 break
             text = f"{text}{'' if not text or text[-1] in '.!?' else ';'} {sentence}".strip()
         return cut(text, most)
+
+
+# What a page says of its subject stands behind it.
+_BEHIND = regex(r"\s[—–-]\s|:\s")
+
+
+def _beyond(text: str, subject: str) -> str:
+    """What a sentence says of a subject that heads it."""
+    head, *rest = _BEHIND.split(text, maxsplit=1)
+    return rest[0] if rest and repeats(head, [subject]) else text
 
 
 _REPEAT = Phrases(
