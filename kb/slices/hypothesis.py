@@ -118,13 +118,8 @@ def _to_baseline(into: OpenSlice) -> str:
 
 
 def _bring_refuted(into: OpenSlice, *, most: int) -> None:
-    """Cards that the question meets, and where there are none the nearest or the newest failure: this part is never empty once a target has runs."""
+    """Cards that the question meets, and where there are none the newest failure: this part is never empty once a target has runs."""
     bring_matches(into, most=most)
-    if "refuted" in into.parts:
-        return
-    nearest = next((p for p in into.question.pages if into.failed(p.path) and p.path not in into.paths), None)  # fmt: skip
-    if nearest:
-        into.page("refuted", nearest.path, "", closely=False)
     if into.runs and "refuted" not in into.parts:
         failed = [p for p in into.runs if into.failed(p)]
         message = "failed last: " if failed else "no run of this target failed so far; last: "

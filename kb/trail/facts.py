@@ -57,8 +57,7 @@ class TableTry:
 class Account:
     """Notes of one page: `config` how it was run, `buckets` the rows of its profile's table under their header, `profile` what it
     says of it in sentences, `memory` what it needed and what did not fit, `gains` what it says to have brought, `leads` what it
-    leaves to try, `closed` what it says is not to be tried any
-    more, `noise` the spread that it states, `attempts` what its tables tell of tries beside the run itself.
+    leaves to try, `noise` the spread that it states, `attempts` what its tables tell of tries beside the run itself.
     """
 
     config: tuple[Note, ...] = ()
@@ -67,7 +66,6 @@ class Account:
     memory: tuple[Note, ...] = ()
     gains: tuple[Note, ...] = ()
     leads: tuple[Note, ...] = ()
-    closed: tuple[Note, ...] = ()
     noise: tuple[Note, ...] = ()
     attempts: tuple[TableTry, ...] = ()
 

@@ -17,7 +17,7 @@ from kb.trail.line import repeats, words_of
 from kb.trail.outline import Phrases
 
 _LABEL = regex(
-    r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)",
+    r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+(?!\d)\s*|$)",
     re.I,
 )
 _OUTCOME = regex(

@@ -69,12 +69,6 @@ _SPREAD = re.compile(
     r"(?:noise|spread|run-to-run|jitter|std)\b[^.±]{0,60}?±\s?\d[\d.]*\s?%|±\s?\d[\d.]*\s?%[^.±]{0,40}?(?:noise|spread|run-to-run|jitter)",
     re.I,
 )
-# What says that something is not to be tried any more.
-_CLOSED = Phrases(
-    "moot, is closed, are closed, now closed, no longer (?:needed|open|worth), rul(?:es|ed) out, retir(?:es|ed), closes (?:the|this), "
-    "don.t revisit, not a (?:config )?lever",
-    whole=True,
-)
 # A page of several runs: `exp27-28`.
 _SEVERAL = re.compile(r"(?:exp|run|v)-?\d{1,4}[a-z]?-(\d{1,4})[a-z]?(?=-|$)")
 _ADDRESS = regex(r"https?://\S+|gs://\S+|(?<!\S)[\w.<>-]*(?:/[\w.<>*-]+){2,}/?")
@@ -90,7 +84,6 @@ _MOST = {
     "memory": 6,
     "gains": 8,
     "leads": 10,
-    "closed": 4,
     "noise": 2,
     "attempts": 40,
 }
@@ -180,12 +173,9 @@ class _PassageReading:
                 self._defer(whole, place, upto)
 
     def _defer(self, sentences: list[str], place: int, upto: int) -> None:
-        """Keep a sentence that leaves something to do, with as many before it as fit."""
-        first = place
-        while first and len(" ".join(sentences[first - 1 : place + 1])) <= _LONGEST:
-            first -= 1
-        note = Note(cut(_ADDRESS.sub("…", " ".join(sentences[first : place + 1])), _LONGEST), upto)
-        self.deferred = [n for n in self.deferred if n.text not in note.text] + [note]
+        """Keep a sentence that leaves something to do, and behind it what it refers to: the one before it."""
+        text = " ".join([sentences[place], *(f"[{s}]" for s in sentences[:place][-1:])])
+        self.deferred.append(Note(cut(_ADDRESS.sub("…", text), _LONGEST), upto))
 
     def _add(
         self, name: str, text: str, upto: int, *, most: int = _LONGEST, whole: bool = False
@@ -215,7 +205,6 @@ _SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("profile", lambda text: len(_FIGURE.findall(text)) >= (1 if len(text) < 120 else 2)),
     ("gains", lambda text: _GAIN.search(text) and levers_in(text)),
     ("noise", _SPREAD.search),
-    ("closed", _CLOSED.search),
 )
 
 

@@ -152,8 +152,7 @@ def _open_hypotheses(
 
 def _left(decided: list[Facts]) -> Iterable[Lead]:
     """What the last runs left to try and nothing since made moot."""
-    leads = leads_of(decided, last=_LEADS_FROM)
-    return (Lead(lead.run.path, lead.text) for lead in leads if not lead.settled)
+    return (Lead(lead.run.path, lead.text) for lead in leads_of(decided, last=_LEADS_FROM))
 
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:

@@ -215,6 +215,6 @@ STATE_PARTS = (
     StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.18, ranked=True, lines=lambda m: dead_lines(m.outcomes)),
     StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.06, lines=lambda m: _recent(m.outcomes)),
     StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.19, ranked=True, others=True, lines=lambda m: transfer_lines(m.outcomes.runs, m.lessons, m.kin)),
-    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, others=True, lines=lambda m: lead_lines(m.outcomes, m.lessons)),
+    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, lines=lambda m: lead_lines(m.outcomes)),
     StatePart(name="disputed", heading="Disputed", most=12, slice="disputed", why="disputed", share=0.03, lines=lambda m: disputed_lines(m.outcomes)),
 )  # fmt: skip

@@ -27,7 +27,9 @@ _LARGEST, _NOISE = 0.15, 0.002
 # A share in the midst of a page may be another run's.
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
-_QUOTED, _SUBJECT, _QUOTE = 2, 100, 170
+_SUBJECT, _QUOTE = 100, 170
+# So many wins are told before what the fullest of them were set to.
+_STACKED = 4
 # Nobody reads on, and each is held beside all before it.
 _MOST_TOLD = 100
 # So many wins next to each other in weight stand together by their target, whose name and size of work are told once.
@@ -52,7 +54,7 @@ _NO_CHANGE = Phrases(
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a run teaches other targets: `place` counts the runs before it, `size` is its gain, -1 where it failed.
+    """What a run teaches other targets: `place` counts the runs before it, `size` is its gain.
 
     `point` is its size of work, `settings` what it was set to, a `name=value` a line; `upto` the highest number of a run that it names.
     """
@@ -122,19 +124,14 @@ def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
 
 
 def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
-    """What others may learn of one target's runs, in trail order: what each did and what it brought or cost, in its page's own words; `stated` is its metric."""
+    """What others may learn of one target's runs, in trail order: what each did and what it brought, in its page's own words; `stated` is its metric."""
     outcomes = Outcomes(runs, frontiers_of(runs, stated=stated))
     points = points_of(runs)
     for place, e in enumerate(runs):
         if is_repeat(e) or _NO_CHANGE.search(e.title):
             continue
-        size = (
-            _size(e, outcomes.gains.get(e.path) if len(runs) > _REFERENCE else None)
-            if kept(e)
-            else -1.0
-            if e.failed
-            else 0.0
-        )
+        gain = outcomes.gains.get(e.path) if len(runs) > _REFERENCE else None
+        size = _size(e, gain) if kept(e) else 0.0
         settings = (
             f"{v.name}={v.value}".removesuffix("=")
             for v in e.settings
@@ -155,8 +152,7 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
         if size and (e.verdict.canonical is not Verdict.BASELINE or len(runs) <= _REFERENCE):
             yield lesson
         for t in _tables(outcomes, e):
-            size = -1.0 if t.won is False else min(_LARGEST, t.gain or 0.0)
-            size = round(size, 4)
+            size = round(min(_LARGEST, t.gain or 0.0), 4)
             yield replace(lesson, size=size, subject=t.subject, text=t.text, quote="", upto=t.upto)
 
 
@@ -185,17 +181,14 @@ def _same(one: str, other: str) -> bool:
 
 
 def _tables(outcomes: Outcomes, e: Facts) -> Iterable[TableTry]:
-    """Rows of a page's tables that won or lost by a lever of theirs and have no page of their own: of those with the same first lever the best."""
+    """Rows of a page's tables that won by a lever of theirs and have no page of their own: of those with the same first lever the best."""
     best: dict[str, TableTry] = {}
     for t in e.account.attempts:
         named = [v for v in levers_in(t.subject) if not is_common(v.name)]
-        if (
-            named
-            and (t.won is False or 0.003 < (t.gain or 0.0))
-            and not outcomes.has_page(t.subject)
-        ):
+        won = t.won is not False and 0.003 < (t.gain or 0.0)
+        if named and won and not outcomes.has_page(t.subject):
             key = key_of(named[0].name)
-            best[key] = max(best.get(key, t), t, key=lambda t: (bool(t.won), t.gain or -1.0))
+            best[key] = max(best.get(key, t), t, key=lambda t: (bool(t.won), t.gain))
     return best.values()
 
 
@@ -231,28 +224,26 @@ def transfer_lines(
     here = _here(runs)
     wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
     stacks = list(_stacks(wins, kin, here))
-    yield from stacks
-    best = _best(wins, kin, here, told={line.path for line in stacks})
+    best = _best(wins, kin, here)
     spoken: set[tuple[str, str]] = set()
-    for place, win in enumerate(_by_home(best)):
+    for place, win in enumerate(_by_home(best, kin, here)):
+        yield from stacks if place == _STACKED else ()
         head = _home(win, here)
         notes = [n for n in _conditions(win, here) if (win.target, n) not in spoken]
         spoken.update((win.target, n) for n in notes)
-        if win.quote and (place < _QUOTED or "+" not in win.text):
+        if win.quote and "+" not in win.text:
             notes.append(win.quote)
         yield Line(f"{head}{'; '.join((f'{handle(win.path)} {win.text}', *notes))}", win.path, head)
+    yield from stacks if len(best) <= _STACKED else ()
 
 
-def _best(
-    wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here, *, told: set[str]
-) -> list[Lesson]:
-    """The wins that weigh most, each subject once, those of far targets last, without the pages that are told."""
+def _best(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> list[Lesson]:
+    """The wins that weigh most, each subject once, those of far targets last."""
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
     wins = [w for w in wins if weights[id(w)]]
     ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
     best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
-    rest = [w for w in best if w.path not in told or w.upto]
-    near, far = ([w for w in rest if (kin[w.target] >= _NEAR) == side] for side in (True, False))
+    near, far = ([w for w in best if (kin[w.target] >= _NEAR) == side] for side in (True, False))
     return [*near, *far[:_MOST_FAR]]
 
 
@@ -265,9 +256,8 @@ def _stacks(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> It
         fullest[win.target] = max(fullest.get(win.target, row), row, key=lambda r: r[:2])
     nearest = sorted(fullest.values(), key=lambda r: (-kin[r[2].target], -r[0], r[2].target))
     for _, _, win, lacking in [r for r in nearest if r[0] >= _SAME_STACK][:_STACKS]:
-        about = "; ".join((f"{handle(win.path)} {win.text}", *_conditions(win, here)))
-        text = f"{about}; set there and by no run here: {' '.join(lacking)}"
-        yield Line(f"{_home(win, here)}{cut(text, _LONGEST_STACK)}", win.path)
+        text = f"{handle(win.path)} was set, as no run here: {' '.join(lacking)}"
+        yield Line(f"{_home(win, here)}{cut(text, _LONGEST_STACK)}", win.path, _home(win, here))
 
 
 def _is_lacking(name: str, sign: str, _: str, here: _Here) -> bool:
@@ -283,13 +273,14 @@ def _home(win: Lesson, here: _Here) -> str:
     return f"{name}, size {win.point}{elsewhere}: " if win.point and here.point else f"{name}: "
 
 
-def _by_home(best: Sequence[Lesson]) -> Iterator[Lesson]:
+def _by_home(best: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> Iterator[Lesson]:
     """Wins next to each other in weight, together by their target and size of work."""
     for at in range(0, len(best), _TOGETHER):
         homes: dict[tuple[str, str], list[Lesson]] = defaultdict(list)
         for win in best[at : at + _TOGETHER]:
             homes[win.target, win.point].append(win)
-        yield from chain.from_iterable(homes.values())
+        nearest = sorted(homes.items(), key=lambda h: (-kin[h[0][0]], h[0][1] != here.point))
+        yield from chain.from_iterable(wins for _, wins in nearest)
 
 
 def _weight(win: Lesson, here: _Here) -> float:
