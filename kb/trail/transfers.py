@@ -44,6 +44,8 @@ _STANDS_ON, _MOST_OTHER = 4, 1
 _NEAR, _MOST_FAR = 1.0, 3
 # A run here that lost tried the same where it shares so much of the shorter title.
 _ALIKE = 0.6
+# A win is supported, and a reference a baseline, without saying.
+_PLAIN = (Verdict.SUPPORTED, Verdict.BASELINE)
 # Runs that carry over, check or watch what others won.
 _NO_CHANGE = Phrases(
     "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
@@ -173,7 +175,9 @@ def _words(outcomes: Outcomes, e: Facts) -> tuple[str, str, str]:
         quotes = [n.text for n in named[:2] if not _same(n.text, subject)]
     most = _QUOTE * (3 if reference else 1)
     quote = "; ".join(cut(q, most) for q in quotes) or outcomes.reason(e, _QUOTE)
-    return subject, f"{subject}: {figures}", quote
+    # What somebody kept all the same is told so.
+    open_ = "" if e.verdict.canonical in _PLAIN else f" ({e.verdict.canonical or 'open'})"
+    return subject, f"{subject}: {figures}{open_}", quote
 
 
 def _same(one: str, other: str) -> bool:
