@@ -125,14 +125,10 @@ class Outcomes:
         return cut(text, most)
 
 
-# What a page says of its subject stands behind it.
-_BEHIND = regex(r"\s[—–-]\s|:\s")
-
-
 def _beyond(text: str, subject: str) -> str:
     """What a sentence says of a subject that heads it."""
-    head, *rest = _BEHIND.split(text, maxsplit=1)
-    return rest[0] if rest and repeats(head, [subject]) else text
+    parts = (text.partition(mark) for mark in (" — ", " – ", ": "))
+    return next((rest for head, _, rest in parts if rest and repeats(head, [subject])), text)
 
 
 _REPEAT = Phrases(
