@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
+from kb.harness.conduct import conduct_of, lines_of, page_of, proposals_of
+from kb.harness.transcript import calls_in
 from kb.verbs import Caller, Result, argument, flag
 
 _LARGEST = 200_000_000
@@ -17,8 +19,6 @@ class ReadSessions:
 
 
 def run(request: ReadSessions, caller: Caller) -> Result:
-    from kb.harness.conduct import conduct_of, lines_of, page_of, proposals_of
-    from kb.harness.transcript import calls_in
 
     path = caller.file(request.path)
     files = sorted(f for f in path.rglob("*.json*") if f.is_file()) if path.is_dir() else [path]

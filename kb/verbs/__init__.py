@@ -11,7 +11,7 @@ A verb is one file of this folder, and adding one edits nothing else:
         tag: tuple[str, ...] = several("a tag")                   --tag A --tag B
         loud: bool = flag("in capitals")                          --loud
 
-    def run(request: Greet, caller: Caller) -> Result[Room]:      the function; it imports the rooms it needs itself
+    def run(request: Greet, caller: Caller) -> Result[Room]:      the function; its file is imported when it is asked for
         return Result(value, text, code)                          what JSON holds, how it reads, the exit code (FINE)
 
     FORMATS = ("md", "json")                                      how it is printed, the usual way first (default: text, json)

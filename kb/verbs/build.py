@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kb import store
+from kb.build import BuildReport, build
 from kb.verbs import Caller, Result, flag
 
 if TYPE_CHECKING:
-    from kb.build import BuildReport
     from kb.search.vectors import Synced
 
 
@@ -21,8 +22,6 @@ class Build:
 
 
 def run(request: Build, caller: Caller) -> Result:
-    from kb import store
-    from kb.build import build
 
     layout = caller.layout()
     report = build(layout, note=caller.talk)
@@ -38,7 +37,7 @@ def run(request: Build, caller: Caller) -> Result:
     return Result(store.plain_of(report) | more, _text(report, vectors, shared=shared))
 
 
-def _text(r: "BuildReport", v: "Synced | None", *, shared: bool) -> str:
+def _text(r: BuildReport, v: "Synced | None", *, shared: bool) -> str:
     what = (
         "nothing changed"
         if r.fresh

@@ -1,14 +1,13 @@
 """kb check [ask]: say whether a proposal repeats what was refuted, and what differs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb import KbError
+from kb.refuted.gate import Answer, Gate, Proposal
+from kb.refuted.groups import answer_text
+from kb.trail import experiment
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines
-
-if TYPE_CHECKING:
-    from kb.refuted.gate import Answer
 
 _KEYS = ("id", "proposal", "target", "before", "as_of")
 
@@ -33,10 +32,7 @@ class CheckProposal:
     all: bool = flag("print all of every match")
 
 
-def run(request: CheckProposal, caller: Caller) -> "Result[Answer | tuple[Answer, ...]]":
-    from kb.refuted.gate import Gate, Proposal
-    from kb.refuted.groups import answer_text
-    from kb.trail import experiment
+def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer, ...]]:
 
     if bool(request.proposal) == bool(request.batch):
         raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
@@ -78,7 +74,6 @@ def _proposal(name: str, caller: Caller) -> str:
 
 def _batch(name: str, caller: Caller):
     """The proposals of a batch file. Raises KbError at a line that is none."""
-    from kb.refuted.gate import Proposal
 
     for place, values in caller.rows(name):
         unknown = sorted(set(values) - set(_KEYS)) if isinstance(values, dict) else []

@@ -2,13 +2,12 @@
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.claims import Claim, Conflict, about, conflicts, readable_claims
+from kb.ingest.admission import wiki_of
+from kb.ingest.filing import withdrawn
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
-
-if TYPE_CHECKING:
-    from kb.claims import Claim, Conflict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +24,6 @@ class ListClaims:
 
 
 def run(request: ListClaims, caller: Caller) -> Result:
-    from kb.claims import about, conflicts, readable_claims
 
     layout = caller.layout()
     gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0
@@ -39,20 +37,18 @@ def run(request: ListClaims, caller: Caller) -> Result:
     return Result(value, text, FINDINGS if pairs or damaged else FINE)
 
 
-def _claim_text(c: "Claim") -> str:
+def _claim_text(c: Claim) -> str:
     place = f"{c.source}, characters {c.start} to {c.end}"
     return f"{c.page}  {c.claim}\n    {place}: “{c.quote}”"
 
 
-def _conflict_text(pair: "Conflict") -> str:
+def _conflict_text(pair: Conflict) -> str:
     a, b = pair.first, pair.second
     figures = (f"{c.quantity.value:g} {c.quantity.unit} ({c.source})" for c in (a, b))
     return f"disputed: {a.quantity.subject}, {a.quantity.quantity}: {' against '.join(figures)}"
 
 
 def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
-    from kb.ingest.admission import wiki_of
-    from kb.ingest.filing import withdrawn
 
     source = name if name.startswith("sources/") or layout.is_page(name) else f"sources/{name}"
     caller.build(layout)

@@ -1,18 +1,17 @@
 """What the verbs on experiments share: the fields of their requests, pages by label, targets."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
-from kb import store
+from kb import page, store, trail
 from kb.experiments.proposal import ExperimentProposal
+from kb.experiments.stub import Stub, located, stub_at
+from kb.experiments.targets import Target, target_named
+from kb.trail import Facts
 from kb.verbs import Caller
 from kb.verbs.request import argument, flag, option, several
-
-if TYPE_CHECKING:
-    from kb.experiments.stub import Stub
-    from kb.experiments.targets import Target
-    from kb.trail import Experiment
 
 PAGE_HELP = "path, file name or label (v012) of the experiment"
 TARGET_HELP = "the target whose label is meant"
@@ -118,36 +117,27 @@ def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
 
 def page_of(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
     """Path of the experiment that a user names by path, file name or label."""
-    from kb.experiments.stub import located
 
     return located(layout, caller.page(layout, typed), target=target)
 
 
-def named(request: NamesExperiment, caller: Caller) -> "tuple[store.Layout, Stub, Target]":
+def named(request: NamesExperiment, caller: Caller) -> tuple[store.Layout, Stub, Target]:
     """The experiment that a request names, and its target."""
-    from kb.experiments.stub import stub_at
-    from kb.experiments.targets import target_named
 
     layout = caller.layout()
     stub = stub_at(layout, page_of(layout, caller, request.page, target=request.target))
     return layout, stub, target_named(layout, stub.facts.target)
 
 
-def trail_of(layout: store.Layout, target: str) -> "tuple[Experiment, ...]":
+def trail_of(layout: store.Layout, target: str) -> tuple[Facts, ...]:
     """Experiments of a target as built, in trail order."""
-    from contextlib import closing
-
-    from kb import trail
 
     with closing(store.state(layout)) as db:
         return trail.experiments(db, target=target)
 
 
-def trail_as_filed(layout: store.Layout, target: str) -> "tuple[Experiment, ...]":
+def trail_as_filed(layout: store.Layout, target: str) -> tuple[Facts, ...]:
     """Experiments of a target in trail order as their pages stand: those that no build has seen are read."""
-    from contextlib import closing
-
-    from kb import page, trail
 
     home = f"{layout.config.wiki}/experiments/{target}/"
     with closing(store.state(layout)) as db:

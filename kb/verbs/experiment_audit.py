@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb.experiments.judging import audit_page, expecting
 from kb.store import plain_of
 from kb.verbs import FINDINGS, FINE, Caller, Result
 from kb.verbs.experiment import NamesExperiment, StatesExpectation, named
@@ -18,7 +19,6 @@ class AuditExperiment(StatesExpectation, NamesExperiment):
 
 
 def run(request: AuditExperiment, caller: Caller) -> Result:
-    from kb.experiments.judging import audit_page, expecting
 
     layout, stub, target = named(request, caller)
     more = expecting(layout, stub.path, stated=request.stated, keep=True)

@@ -5,6 +5,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.experiments.closing import Closed, Remarks, close
+from kb.experiments.judging import expecting, hint_of
+from kb.experiments.receipts import refuse_forged
+from kb.experiments.stub import sealed_pages
+from kb.experiments.writeback import followed, target_page
 from kb.schema import Verdict
 from kb.verbs import Caller, Result, flag, option
 from kb.verbs.experiment import (
@@ -17,7 +22,6 @@ from kb.verbs.experiment import (
 )
 
 if TYPE_CHECKING:
-    from kb.experiments.closing import Closed
     from kb.experiments.targets import Target
 
 
@@ -38,11 +42,8 @@ class CloseExperiment(StatesExpectation, StatesLesson, NamesExperiment):
     dry_run: bool = flag("print verdict, rule and what would be written; write nothing")
 
 
-def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> "Result[Closed]":
+def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> Result[Closed]:
     """`foreseen`: what --because says was said before anything ran."""
-    from kb.experiments.closing import Remarks, close
-    from kb.experiments.judging import expecting, hint_of
-    from kb.experiments.receipts import refuse_forged
 
     layout, stub, target = named(request, caller)
     today, dry = caller.day(request.date), request.dry_run
@@ -80,7 +81,7 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
     return Result(ruling, _text(ruling))
 
 
-def _text(r: "Closed") -> str:
+def _text(r: Closed) -> str:
     if r.again and not r.superseded:
         return f"{r.path} was filed before: {r.verdict}"
     by_hand = " (overruled by hand)" if r.overruled else ""
@@ -93,8 +94,6 @@ def _text(r: "Closed") -> str:
 
 def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:
     """The tables of the target's page follow; what hinders them is told."""
-    from kb.experiments.stub import sealed_pages
-    from kb.experiments.writeback import followed, target_page
 
     target_page(layout, target, trail_as_filed(layout, target.name))
     if not target.path:

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from kb.experiments.comparing import differences_of
+from kb.experiments.stub import stub_at
+from kb.experiments.targets import target_named
+from kb.run.reasons import percent
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of
 
@@ -16,10 +20,6 @@ class DiffExperiments:
 
 
 def run(request: DiffExperiments, caller: Caller) -> Result:
-    from kb.experiments.comparing import differences_of
-    from kb.experiments.stub import stub_at
-    from kb.experiments.targets import target_named
-    from kb.run.reasons import percent
 
     layout, target = caller.layout(), request.target
     one, other = (page_of(layout, caller, p, target=target) for p in (request.one, request.other))

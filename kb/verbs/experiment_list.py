@@ -1,19 +1,17 @@
 """kb experiment list [experiment]: list experiments in trail order."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kb import KbError
+from kb import KbError, store, trail
+from kb.experiments.stub import stub_at
+from kb.run.quantity import unit_beside
 from kb.schema import Verdict
-from kb.text import cut
+from kb.text import cut, number_text
+from kb.trail import Facts
+from kb.trail.outcomes import subject_of
 from kb.verbs import Caller, Result, option
 from kb.verbs.experiment import label_of
 from kb.verbs.result import json_text
-
-if TYPE_CHECKING:
-    from kb import store
-    from kb.trail import Experiment
-
 
 # So many lines a page of the printed list has, unless told otherwise.
 _PAGE = 30
@@ -37,8 +35,7 @@ class ListExperiments:
     page: int = option("which page, 1 being the newest", default=1, metavar="N")
 
 
-def run(request: ListExperiments, caller: Caller) -> "Result[tuple[Experiment, ...]]":
-    from kb import trail
+def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
 
     if request.last < 1 or request.page < 1:
         raise KbError("--last and --page count from 1")
@@ -62,7 +59,7 @@ def run(request: ListExperiments, caller: Caller) -> "Result[tuple[Experiment, .
     return Result(fitting, "\n".join(lines), forms={"json": lambda: json_text(records)})
 
 
-def _fits(e: "Experiment", request: ListExperiments) -> bool:
+def _fits(e: Facts, request: ListExperiments) -> bool:
     levers = " ".join(v.text for v in e.levers).lower()
     words = " ".join((e.title, e.hypothesis, e.because)).lower()
     verdict = e.verdict.canonical or ("open" if e.running else "")
@@ -75,7 +72,7 @@ def _fits(e: "Experiment", request: ListExperiments) -> bool:
 
 
 def _line(
-    layout: "store.Layout", e: "Experiment", before: "Experiment | None", *, one_target: bool
+    layout: store.Layout, e: Facts, before: Facts | None, *, one_target: bool
 ) -> str:
     """Day, handle, verdict, levers, metric and gain over the parent."""
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
@@ -87,9 +84,8 @@ def _line(
     return "  ".join(parts).rstrip()
 
 
-def _pulled(e: "Experiment", before: "Experiment | None") -> str:
+def _pulled(e: Facts, before: Facts | None) -> str:
     """The levers that a page declares, else what it tried in its title's words, without those that the run before it begins with too."""
-    from kb.trail.outcomes import subject_of
 
     if e.stated_levers:
         return ", ".join(v.text for v in e.levers)
@@ -98,10 +94,7 @@ def _pulled(e: "Experiment", before: "Experiment | None") -> str:
     return f"… {' '.join(own[same:])}" if same > 1 else " ".join(own)
 
 
-def _figure(layout: "store.Layout", e: "Experiment") -> str:
-    from kb.experiments.stub import stub_at
-    from kb.run.quantity import unit_beside
-    from kb.text import number_text
+def _figure(layout: store.Layout, e: Facts) -> str:
 
     if e.verdict.source == "note":
         return cut(e.because, _SHOWN)  # The page's own figures are older than its verdict.
@@ -117,7 +110,7 @@ def _figure(layout: "store.Layout", e: "Experiment") -> str:
     return f"{text} ({gain})" if gain else text
 
 
-def _record(e: "Experiment") -> dict[str, object]:
+def _record(e: Facts) -> dict[str, object]:
     return {
         "path": e.path,
         "target": e.target,

@@ -4,17 +4,20 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.experiments.auditing import expectation_from, moves_in
+from kb.experiments.opening import checked, opened, proposal_in
+from kb.experiments.proposal import ExperimentProposal
+from kb.experiments.targets import Target, target_named
+from kb.refuted.gate import Answer, Gate
+from kb.refuted.gate import Proposal as Question
+from kb.run.criterion import GAIN, criteria_of, to_text
+from kb.schema import Verdict
 from kb.text import cut
+from kb.trail.levers import levers_in
 from kb.verbs import Caller, Result
 from kb.verbs.experiment import StatesProposal, trail_of
-
-if TYPE_CHECKING:
-    from kb.experiments.proposal import ExperimentProposal
-    from kb.experiments.targets import Target
-    from kb.refuted.gate import Answer
 
 # Characters of a match's reason that are told on opening.
 _REASON = 160
@@ -32,13 +35,9 @@ class Opening:
 def run(
     request: StatesProposal,
     caller: Caller,
-    look: "Callable[[Target, str, str, str], None] | None" = None,
+    look: Callable[[Target, str, str, str], None] | None = None,
 ) -> Result[Opening]:
     """`look` may refuse before a page is filed; it is told target, variant, parent and the parent's commit."""
-    from kb.experiments.auditing import expectation_from
-    from kb.experiments.opening import opened, proposal_in
-    from kb.experiments.proposal import ExperimentProposal
-    from kb.experiments.targets import target_named
 
     layout, name = caller.layout(), request.proposal
     proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
@@ -70,18 +69,13 @@ def _gate(
     layout: store.Layout,
     request: StatesProposal,
     caller: Caller,
-    proposal: "ExperimentProposal",
-    target: "Target",
-) -> "tuple[ExperimentProposal, str, Answer | None]":
+    proposal: ExperimentProposal,
+    target: Target,
+) -> tuple[ExperimentProposal, str, Answer | None]:
     """The proposal with its parent, what the cards were asked, and what they say to it; with --receipt, what was checked before.
 
     Raises KbError where the receipt is not of this proposal.
     """
-    from kb.experiments.opening import checked
-    from kb.refuted.gate import Gate
-    from kb.refuted.gate import Proposal as Question
-    from kb.schema import Verdict
-    from kb.trail.levers import levers_in
 
     if not proposal.parent and not proposal.baseline:
         standing = (Verdict.SUPPORTED, Verdict.BASELINE)
@@ -115,11 +109,9 @@ def _gate(
 
 
 def _tell(
-    layout: store.Layout, caller: Caller, proposal: "ExperimentProposal", target: "Target"
+    layout: store.Layout, caller: Caller, proposal: ExperimentProposal, target: Target
 ) -> None:
     """Say before anything is measured what will count as wrong, and that a win could not be audited; earlier runs tell what the benchmark prints."""
-    from kb.experiments.auditing import moves_in
-    from kb.run.criterion import GAIN, criteria_of, to_text
 
     criteria = criteria_of(proposal.falsification, metrics=target.metrics)
     caller.talk(f"counts as wrong if {' or '.join(map(to_text, criteria))}")

@@ -4,12 +4,18 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.experiments.attempt import SAMPLES, Attempt
+from kb.experiments.judging import hint_of, show
+from kb.experiments.planning import CodeState
+from kb.experiments.recording import record
+from kb.experiments.running import run as measure
+from kb.run.measure import values_text
+from kb.run.reasons import percent
+from kb.text import number_text
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 from kb.verbs.experiment import NamesExperiment, StatesMeasurement, named, shared
 
 if TYPE_CHECKING:
-    from kb.experiments.attempt import Attempt
-    from kb.experiments.planning import CodeState
     from kb.experiments.stub import Stub
     from kb.experiments.targets import Target
     from kb.run.evidence import Measured
@@ -54,8 +60,6 @@ class RunExperiment(StatesMeasurement, NamesExperiment):
 
 
 def run(request: RunExperiment, caller: Caller) -> Result:
-    from kb.experiments.judging import hint_of, show
-    from kb.run.measure import values_text
 
     layout, stub, target = named(request, caller)
     attempt = _attempt(request, caller, layout, stub, target)
@@ -96,8 +100,6 @@ def _figures(m: "Measured") -> dict[str, object]:
 
 
 def _line(m: "Measured") -> str:
-    from kb.run.reasons import percent
-    from kb.text import number_text
 
     against = f" against {number_text(m.parent.middle)}" if m.parent else ""
     low, high = (m.interval.low, m.interval.high) if m.interval else (0, 0)
@@ -106,9 +108,8 @@ def _line(m: "Measured") -> str:
     return f"{m.name}: {number_text(m.change.middle)}{against}{gain}"
 
 
-def _printed(attempt: "Attempt") -> list[str]:
+def _printed(attempt: Attempt) -> list[str]:
     """What the command that failed printed last, for it mostly says why, and the file with the whole of it."""
-    from kb.experiments.attempt import SAMPLES
 
     failing = (s for s in attempt.samples if s.side == "change" and s.problem and s.output)
     sample = next(failing, None)
@@ -125,10 +126,8 @@ def _attempt(
     layout: store.Layout,
     stub: "Stub",
     target: "Target",
-) -> "Attempt":
+) -> Attempt:
     """What was measured, here or elsewhere."""
-    from kb.experiments.recording import record
-    from kb.experiments.running import run as measure
 
     if min(request.repeats, request.most, request.warmup or 0, request.timeout, request.more) < 0:
         raise KbError("--repeats, --most, --warmup, --timeout and --more take positive numbers")
@@ -164,9 +163,8 @@ def _attempt(
     )
 
 
-def state_of(request: RunExperiment) -> "CodeState":
+def state_of(request: RunExperiment) -> CodeState:
     """Which code is to be measured."""
-    from kb.experiments.planning import CodeState
 
     pairs = [text.partition("=") for text in request.set]
     for name, sign, _ in pairs:

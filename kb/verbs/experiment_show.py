@@ -1,14 +1,15 @@
 """kb experiment show [experiment]: print what one experiment page says."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kb import KbError, store
+from kb import KbError, store, trail
+from kb.experiments.attempt import attempts_of
+from kb.experiments.stub import stub_at
+from kb.run.quantity import unit_beside
+from kb.text import number_text
+from kb.trail import Facts
 from kb.verbs import Caller, Result
 from kb.verbs.experiment import NamesExperiment, page_of
-
-if TYPE_CHECKING:
-    from kb.trail import Experiment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +17,7 @@ class ShowExperiment(NamesExperiment):
     """One experiment."""
 
 
-def run(request: ShowExperiment, caller: Caller) -> "Result[Experiment]":
-    from kb import trail
+def run(request: ShowExperiment, caller: Caller) -> Result[Facts]:
 
     layout = caller.layout()
     path = page_of(layout, caller, request.page, target=request.target)
@@ -30,9 +30,7 @@ def run(request: ShowExperiment, caller: Caller) -> "Result[Experiment]":
     return Result(e, "\n".join([e.path, e.title, "", *labels, *_attempts(layout, path)]))
 
 
-def _labels(e: "Experiment"):
-    from kb.run.quantity import unit_beside
-    from kb.text import number_text
+def _labels(e: Facts):
 
     figures = (
         f"{m.name} {number_text(m.value)} {unit_beside(m.name, m.unit)}".strip()
@@ -60,8 +58,6 @@ def _labels(e: "Experiment"):
 
 def _attempts(layout: store.Layout, path: str):
     """One line for each attempt of an experiment that kb opened."""
-    from kb.experiments.attempt import attempts_of
-    from kb.experiments.stub import stub_at
 
     stub = stub_at(layout, path)
     for attempt in attempts_of(layout, stub) if stub.opened_by_kb else ():

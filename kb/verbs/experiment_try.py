@@ -5,14 +5,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kb import KbError
+from kb.experiments import InFlight
+from kb.experiments.attempt import last_attempt
+from kb.experiments.planning import refuse_known_code
+from kb.experiments.stub import stub_at
 from kb.schema import Verdict
-from kb.verbs import FINDINGS, FINE, Caller, Result
+from kb.verbs import (
+    FINDINGS,
+    FINE,
+    Caller,
+    Result,
+    experiment_close,
+    experiment_open,
+    experiment_run,
+)
 from kb.verbs.experiment import StatesLesson, StatesMeasurement, StatesProposal, shared
+from kb.verbs.experiment_run import RunExperiment, method_of, state_of
 
 if TYPE_CHECKING:
     from kb.experiments.closing import Closed
     from kb.experiments.targets import Target
-    from kb.verbs.experiment_run import RunExperiment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +33,6 @@ class TryExperiment(StatesLesson, StatesMeasurement, StatesProposal):
 
 
 def run(request: TryExperiment, caller: Caller) -> "Result[Closed]":
-    from kb.experiments import InFlight
-    from kb.experiments.attempt import last_attempt
-    from kb.experiments.stub import stub_at
-    from kb.verbs import experiment_close, experiment_open, experiment_run
 
     if not (request.proposal or request.hypothesis or request.baseline):
         raise KbError("give a PROPOSAL: a markdown file with the four labels; or --baseline")
@@ -52,8 +60,7 @@ def run(request: TryExperiment, caller: Caller) -> "Result[Closed]":
     return Result(closed, done.text, FINDINGS if failed else FINE)
 
 
-def _measuring(request: TryExperiment, path: str) -> "RunExperiment":
-    from kb.verbs.experiment_run import RunExperiment
+def _measuring(request: TryExperiment, path: str) -> RunExperiment:
 
     return shared(RunExperiment, request, {"page": path, "edited": True})
 
@@ -62,8 +69,6 @@ def _look(
     request: TryExperiment, caller: Caller, target: "Target", variant: str, parent: str, code: str
 ) -> None:
     """Refuse code that is the parent's, or that was measured, before a page is filed."""
-    from kb.experiments.planning import refuse_known_code
-    from kb.verbs.experiment_run import method_of, state_of
 
     measuring = _measuring(request, "")
     method = method_of(measuring, target)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
+from kb.formats import export
 from kb.verbs import Caller, Result, argument, option, text_result
 
 FORMATS = ("text",)
@@ -22,7 +23,6 @@ class ExportRuns:
 
 
 def run(request: ExportRuns, caller: Caller) -> Result:
-    from kb.formats import export
 
     if not request.target:
         raise KbError("whose runs? say --target NAME")

@@ -1,6 +1,7 @@
 """What `kb ingest` and `kb regenerate` share: who answers packets, what that took, and the run itself."""
 
 import os
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -9,13 +10,29 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.ingest import queue
+from kb.ingest.asking import (
+    NO_FIGURE,
+    NO_SENTENCE,
+    Answerer,
+    Price,
+    answered,
+    by_command,
+    by_endpoint,
+    by_rule,
+    estimate_of,
+    readings_by_rule,
+    second_reader,
+)
+from kb.ingest.questions import unanswered
+from kb.ingest.queue import all_answers
+from kb.ingest.settling import refile
+from kb.ingest.tasks import file_prompts
+from kb.model import Endpoint
 from kb.text import cut
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 
 if TYPE_CHECKING:
-    import sqlite3
-
-    from kb.ingest.asking import Answerer
     from kb.ingest.packets import Packet
 
 _NEXT = (
@@ -107,11 +124,6 @@ def _text(i: Ingested) -> str:
 
 def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Ingested:
     """Ask what is wanted and not answered yet, and file what enters; only say what it would take where an estimate is asked."""
-    from kb.ingest import queue
-    from kb.ingest.asking import Price, answered, estimate_of, second_reader
-    from kb.ingest.questions import unanswered
-    from kb.ingest.settling import refile
-    from kb.ingest.tasks import file_prompts
 
     layout = caller.layout()
     answer = _answerer(request, layout)
@@ -170,7 +182,6 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
 
 def _left_by_rules(packets: "Iterable[Packet]") -> tuple[str, ...]:
     """What rules took of the material and what they left: how many sentences for which reason, and those with figures word for word."""
-    from kb.ingest.asking import NO_FIGURE, NO_SENTENCE, readings_by_rule
 
     readings = [r for p in packets if p.task == "extract" for r in readings_by_rule(p)]
     reasons = Counter(r if r in ("", NO_FIGURE, NO_SENTENCE) else _REFUSED for *_, r in readings)
@@ -186,14 +197,11 @@ def _left_by_rules(packets: "Iterable[Packet]") -> tuple[str, ...]:
 
 
 def _waiting(layout: store.Layout) -> int:
-    from kb.ingest.queue import all_answers
 
     return sum(a.state == "review" and a.task != "verify" for a in all_answers(layout))
 
 
-def _answerer(request: Filling, layout: store.Layout) -> "Answerer | None":
-    from kb.ingest.asking import by_command, by_endpoint, by_rule
-    from kb.model import Endpoint
+def _answerer(request: Filling, layout: store.Layout) -> Answerer | None:
 
     match request.with_:
         case "agent":

@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 
 from kb import KbError
+from kb.formats import filing
+from kb.formats.reading import Ask
+from kb.formats.registry import formats, located
+from kb.formats.summary import summary, to_json, to_text
 from kb.verbs import Caller, Result, argument, flag, option
 
 _NOTHING = "nothing to import: the log holds no runs"
 
 
 def _formats() -> str:
-    from kb.formats.registry import formats
 
     return f"auto, or {' '.join(sorted(f.name for f in formats()))}"
 
@@ -39,10 +42,6 @@ class ImportRuns:
 
 
 def run(request: ImportRuns, caller: Caller) -> Result:
-    from kb.formats import filing
-    from kb.formats.reading import Ask
-    from kb.formats.registry import located
-    from kb.formats.summary import summary, to_json, to_text
 
     if request.undo:
         back = filing.undo(caller.layout(), request.undo)

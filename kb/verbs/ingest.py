@@ -1,15 +1,16 @@
 """kb ingest [bring]: draft pages from captured sources: a model writes, the gate decides."""
 
+import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.ingest import questions
+from kb.source import damaged_sources, sources
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.filling import Filling, Ingested, fill
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from kb.ingest.packets import Packet
 
 TASKS = ("extract", "concept", "observation", "retrospective", "normalise", "merge", "compare")
@@ -38,10 +39,8 @@ def run(request: Ingest, caller: Caller) -> Result[Ingested]:
 
 
 def _packets(
-    request: Ingest, layout: store.Layout, db: "sqlite3.Connection", caller: Caller
+    request: Ingest, layout: store.Layout, db: sqlite3.Connection, caller: Caller
 ) -> "tuple[tuple[Packet, ...], tuple[str, ...]]":
-    from kb.ingest import questions
-    from kb.source import damaged_sources, sources
 
     if request.text and len(request.subject) != 1:
         raise KbError("--text FILE is the text of one source; name that source")

@@ -1,16 +1,12 @@
 """kb lint [keep]: list what is wrong with the pages, and fix what is mechanical."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from kb import KbError, store
+from kb import KbError, lint, store
+from kb.lint import Matter, Mend, Rule, outputs
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several, text_result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kb.lint import Matter, Mend, Rule
 
 FORMATS = ("text", "json", "github", "sarif")
 
@@ -46,8 +42,6 @@ class Lint:
 
 
 def run(request: Lint, caller: Caller) -> Result:
-    from kb import lint
-    from kb.lint import outputs
 
     if request.rules:
         return text_result(lint.rule_table())
@@ -79,8 +73,7 @@ def run(request: Lint, caller: Caller) -> Result:
     return Result(report, "", FINDINGS if report.errors else FINE, forms)
 
 
-def _baseline(matter: "Matter", caller: Caller) -> Result:
-    from kb import lint
+def _baseline(matter: Matter, caller: Caller) -> Result:
 
     report = lint.lint(matter)
     store.write(matter.layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
@@ -89,9 +82,8 @@ def _baseline(matter: "Matter", caller: Caller) -> Result:
     return text_result()
 
 
-def _mended(layout: store.Layout, mends: "list[Mend]", caller: Caller, request: Lint) -> Result:
+def _mended(layout: store.Layout, mends: list[Mend], caller: Caller, request: Lint) -> Result:
     """The diff of a dry run; else the pages are written, and what is left is told."""
-    from kb import lint
 
     done = mends if request.dry_run else lint.write(layout, mends)
     verb = "would mend" if request.dry_run else "mended"
@@ -101,7 +93,7 @@ def _mended(layout: store.Layout, mends: "list[Mend]", caller: Caller, request: 
     return run(replace(request, fix=False), caller)
 
 
-def _checked(request: Lint, rules: "Mapping[str, Rule]") -> Lint:
+def _checked(request: Lint, rules: Mapping[str, Rule]) -> Lint:
     """The request, with the names of rules behind --fix as codes. Raises KbError where it asks for what does not go together."""
     if request.fix:
         named = tuple(path for path in request.paths if path in rules)

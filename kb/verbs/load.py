@@ -1,22 +1,21 @@
 """kb load [ask]: print the slice that one step of a loop needs."""
 
 import glob
+import sqlite3
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.schema import STEPS
-from kb.slices import printed
+from kb.slices import Loader, SeenTables, Slice, printed
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
+from kb.slices.slice import to_markdown
 from kb.verbs import Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from kb.claims import Claim
     from kb.research.ideas import Idea
-    from kb.slices import Loader, SeenTables, Slice
     from kb.slices.history import History
 
 FORMATS = ("md", "json")
@@ -61,8 +60,7 @@ class Load:
     explain: bool = flag("say what every item costs and all that was left out")
 
 
-def run(request: Load, caller: Caller) -> "Result[Slice | tuple[Slice, ...]]":
-    from kb.slices.slice import to_markdown
+def run(request: Load, caller: Caller) -> Result[Slice | tuple[Slice, ...]]:
 
     if not (request.step or request.batch or request.beyond):
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
@@ -116,9 +114,8 @@ def _again(layout: store.Layout, request: Load) -> Request:
 _SEEN: "dict[str, SeenTables]" = {}
 
 
-def loader_of(layout: store.Layout, db: "sqlite3.Connection") -> "Loader":
+def loader_of(layout: store.Layout, db: sqlite3.Connection) -> Loader:
     """What loads slices from open tables, the claims on file, and what captures offer."""
-    from kb.slices import Loader, SeenTables
 
     inputs = db.execute("select value from meta where key = 'inputs'").fetchone()
     build = f"{layout.root} {inputs and inputs[0]}"

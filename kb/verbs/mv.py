@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb.move import move
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
 
@@ -15,7 +16,6 @@ class MovePage:
 
 
 def run(request: MovePage, caller: Caller) -> Result:
-    from kb.move import move
 
     layout = caller.layout()
     old, new = caller.path(layout, request.old), caller.path(layout, request.new)

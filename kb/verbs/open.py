@@ -4,15 +4,14 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.page import Page, Section, read, text_of
 from kb.store import digest_of
 from kb.text import LOOK
+from kb.trail.handles import handle, is_handle, label_of, path_of
+from kb.trail.page_facts import place_named
 from kb.verbs import Caller, Result, argument, flag, option
-
-if TYPE_CHECKING:
-    from kb.page import Page, Section
 
 FORMATS = ("md", "json")
 # Of a page's sections so many are named, and so much the way on takes beside its path.
@@ -53,8 +52,6 @@ class OpenedPassage:
 
 
 def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
-    from kb.page import read, text_of
-    from kb.trail.handles import is_handle, path_of
 
     layout = caller.layout()
     # A file name may hold a # itself.
@@ -90,9 +87,8 @@ def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
     return Result(passage, _text(passage))
 
 
-def _section(page: "Page", anchor: str) -> "Section | None":
+def _section(page: Page, anchor: str) -> Section | None:
     """The section of an anchor; of one that the page lacks the nearest: of the same matter as runs call it, else with a word of it, else spelt alike."""
-    from kb.trail.page_facts import place_named
 
     sections = {s.anchor: s for s in reversed(page.sections) if s.anchor}
     if anchor in sections:
@@ -106,7 +102,7 @@ def _section(page: "Page", anchor: str) -> "Section | None":
     return near[0] if near else sections[alike[0]] if alike else None
 
 
-def _lines(page: "Page", section: "Section") -> tuple[int, int]:
+def _lines(page: Page, section: Section) -> tuple[int, int]:
     """First line of a section, and the next heading of its own level or above: its subsections are included."""
     behind = page.sections[page.sections.index(section) + 1 :]
     after = (s.start for s in behind if s.level <= section.level)
@@ -118,7 +114,6 @@ def _run(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> st
 
     Raises KbError with every run that it may mean.
     """
-    from kb.trail.handles import handle, label_of
 
     digest, _, label = typed.rpartition(":")
     if not _LABEL.fullmatch(label) or (digest and not _DIGEST.fullmatch(digest)):

@@ -2,18 +2,23 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb import KbError, store
+from kb import KbError, packs, store, trail
+from kb.claims import claims_in
+from kb.ingest import queue
+from kb.ingest.material import text_of
+from kb.ingest.questions import pack_packets, unanswered
+from kb.ingest.replies import read_reply
+from kb.packs import Pack, PackParts, reference
+from kb.schema import FAILED, Verdict
 from kb.verbs import Caller, Result, argument, option, several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from kb.packs import Pack, PackParts
     from kb.packs.reference import ReferenceEntry
 
 
@@ -32,13 +37,6 @@ class BuildPack:
 
 
 def run(request: BuildPack, caller: Caller) -> Result:
-    from kb import packs
-    from kb.claims import claims_in
-    from kb.ingest import queue
-    from kb.ingest.material import text_of
-    from kb.ingest.questions import pack_packets, unanswered
-    from kb.ingest.replies import read_reply
-    from kb.packs import PackParts, reference
 
     if not request.source:
         raise KbError("a pack is made of documents; name captured sources with --source")
@@ -86,10 +84,9 @@ def _text(folder, parts, written, theirs, left_out, unanswered) -> str:
 
 
 def _write(
-    folder: "Path", pack: "Pack", config: dict[str, object]
+    folder: Path, pack: Pack, config: dict[str, object]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Bring the files of a pack up to date; those written, and those that people's edits kept."""
-    from kb import packs
 
     standing = (folder / name for name in packs.FILES)
     have = {f.name: store.bytes_of(f).decode("utf-8", "replace") for f in standing if f.is_file()}
@@ -100,9 +97,8 @@ def _write(
     return changed, theirs
 
 
-def _entries(lines: dict[str, str], replies: "list[PackParts]") -> "Iterator[ReferenceEntry]":
+def _entries(lines: dict[str, str], replies: list[PackParts]) -> "Iterator[ReferenceEntry]":
     """Entries of the reference: those that rules find, then those that replies point at, as far as the lines are there."""
-    from kb.packs import reference
 
     for path, text in lines.items():
         yield from reference.entries_of(path, text)
@@ -116,8 +112,6 @@ def _entries(lines: dict[str, str], replies: "list[PackParts]") -> "Iterator[Ref
 
 def _priors(caller: Caller, layout: store.Layout) -> dict[str, tuple[int, int]]:
     """Wins and losses of every lever of the trail, by its name."""
-    from kb import trail
-    from kb.schema import FAILED, Verdict
 
     won: Counter[str] = Counter()
     lost: Counter[str] = Counter()

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
+from kb.ingest.material import CHARS_PER_TOKEN
+from kb.packs.reference import sections_for
 from kb.verbs import Caller, Result, argument, option
 
 
@@ -16,8 +18,6 @@ class PackSections:
 
 
 def run(request: PackSections, caller: Caller) -> Result:
-    from kb.ingest.material import CHARS_PER_TOKEN
-    from kb.packs.reference import sections_for
 
     layout = caller.layout()
     folder = next(

@@ -5,6 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from kb import store
+from kb.ingest import queue
+from kb.ingest.settling import Settlement, preview, settle
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option
 
 
@@ -19,8 +21,6 @@ class AnswerPacket:
 
 
 def run(request: AnswerPacket, caller: Caller) -> Result:
-    from kb.ingest import queue
-    from kb.ingest.settling import Settlement, preview, settle
 
     layout = caller.layout()
     packet = queue.packet_at(layout, request.id)

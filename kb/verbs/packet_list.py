@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from kb.ingest.queue import answers_to, lease_of, queued
 from kb.verbs import Caller, Result, option
 
 
@@ -14,7 +15,6 @@ class ListPackets:
 
 
 def run(request: ListPackets, caller: Caller) -> Result:
-    from kb.ingest.queue import answers_to, lease_of, queued
 
     layout = caller.layout()
     now = time.time()

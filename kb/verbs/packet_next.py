@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from kb.ingest.queue import answers_to, take
 from kb.verbs import CLOSED, Caller, Result, option
 
 
@@ -19,7 +20,6 @@ class NextPacket:
 
 
 def run(request: NextPacket, caller: Caller) -> Result:
-    from kb.ingest.queue import answers_to, take
 
     layout = caller.layout()
     packet = take(layout, holder=request.by, now=time.time(), task=request.task)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb import profiles
 from kb.verbs import Caller, Result
 
 FORMATS = ("md", "json")
@@ -13,7 +14,6 @@ class AskBuckets:
 
 
 def run(request: AskBuckets, caller: Caller) -> Result:
-    from kb import profiles
 
     rules = [
         {"bucket": r.bucket, "means": r.means, "pattern": r.pattern.pattern} for r in profiles.RULES

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
+from kb import profiles
+from kb.profiles import Profile
 from kb.profiles.registry import format_names
 from kb.verbs import Caller, Result, argument, option
-
-if TYPE_CHECKING:
-    from kb.profiles import Profile
 
 # As a page's Profile section, or as what `kb load --profile` asks.
 FORMATS = ("md", "json", "query")
@@ -28,8 +26,7 @@ class Summarize:
     )
 
 
-def run(request: Summarize, caller: Caller) -> "Result[Profile]":
-    from kb import profiles
+def run(request: Summarize, caller: Caller) -> Result[Profile]:
 
     profile = profiles.read(caller.file(request.path), kind=request.kind)
     text = profiles.to_markdown(profile).rstrip("\n")

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from kb.ingest.questions import regenerate_packets
+from kb.source import INDEXES
 from kb.verbs import Caller, Result, argument
 from kb.verbs.filling import Filling, Ingested, fill
 
@@ -16,8 +18,6 @@ class Regenerate(Filling):
 
 
 def run(request: Regenerate, caller: Caller) -> Result[Ingested]:
-    from kb.ingest.questions import regenerate_packets
-    from kb.source import INDEXES
 
     layout = caller.layout()
     names = request.index or INDEXES

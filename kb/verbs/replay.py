@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from kb import KbError, store
+from kb.replay import BUDGETS, picture, replay, restated
+from kb.trail import targets
 from kb.verbs import Caller, Result, flag, option, several
+from kb.verbs.load import loader_of
 
 FORMATS = ("text", "json", "svg")
 
@@ -28,9 +31,6 @@ class Replay:
 
 
 def run(request: Replay, caller: Caller) -> Result:
-    from kb.replay import BUDGETS, picture, replay, restated
-    from kb.trail import targets
-    from kb.verbs.load import loader_of
 
     layout = caller.layout()
     db = caller.tables(layout)

@@ -3,14 +3,13 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from kb import KbError, store
+from kb.research.jobs import CACHE, JobOutcome
+from kb.research.network import Access, NetworkSession
+from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
-
-if TYPE_CHECKING:
-    from kb.research.jobs import JobOutcome
-    from kb.research.network import NetworkSession
 
 # Where the tokens of a forge stand, as its own tools name them. They go into requests to that host
 # and nowhere else.
@@ -48,9 +47,8 @@ class Capturing(Reach, Keeping):
     )
 
 
-def capture_result(outcomes: "Sequence[JobOutcome]", requests: int) -> Result:
+def capture_result(outcomes: Sequence[JobOutcome], requests: int) -> Result:
     """How each capture ended; a finding where one failed or was refused."""
-    from kb.text import one_line
 
     captures = [
         {"key": o.job.key, "kind": o.job.kind, "state": o.state, "source": o.source, "note": o.note}
@@ -71,14 +69,10 @@ def capture_result(outcomes: "Sequence[JobOutcome]", requests: int) -> Result:
     return Result(value, "\n".join(lines), FINDINGS if failed else FINE)
 
 
-def session_of(request: Reach, caller: Caller, *, api: str = "") -> "NetworkSession":
+def session_of(request: Reach, caller: Caller, *, api: str = "") -> NetworkSession:
     """The network as it is reached for this request. A token is taken from the environment for the
     forge's own host alone.
     """
-    from urllib.parse import urlsplit
-
-    from kb.research.jobs import CACHE
-    from kb.research.network import Access, NetworkSession
 
     if caller.confined and request.allow_host:
         raise KbError("--allow-host is for the person at the terminal, not for a program")

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from kb import KbError
+from kb.research.jobs import Job, run_jobs
+from kb.research.papers import papers
+from kb.source import source_at
 from kb.verbs import Caller, Result, argument, flag, option
 from kb.verbs.research_access import Capturing, bar, capture_result, session_of
 
@@ -25,9 +28,6 @@ class ResearchArxiv(Capturing):
 
 
 def run(request: ResearchArxiv, caller: Caller) -> Result:
-    from kb.research.jobs import Job, run_jobs
-    from kb.research.papers import papers
-    from kb.source import source_at
 
     if not (request.ids or request.query or request.category):
         raise KbError("say which papers: ids, --query or --category")

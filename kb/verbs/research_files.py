@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError
+from kb.research.jobs import Job, run_jobs
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.research_access import Capturing, bar, capture_result, session_of
 
@@ -24,7 +25,6 @@ class ResearchFiles(Capturing):
 
 
 def run(request: ResearchFiles, caller: Caller) -> Result:
-    from kb.research.jobs import Job, run_jobs
 
     layout = caller.layout()
     files = [pair for typed in request.paths for pair in _files(caller.file(typed))]

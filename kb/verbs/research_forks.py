@@ -1,15 +1,22 @@
 """kb research forks [bring]: rank forks and pull requests by what they optimize."""
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.research import git
+from kb.research.forks import Delta, Fork, deltas_of, fork_from, matrix_of, ranked, upstream_of
+from kb.research.github import Forge
+from kb.research.jobs import CACHE, Job, JobOutcome, record
+from kb.research.readings import material_of_fork, quoted_matrix
+from kb.source import capture
+from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping, Reach, session_of
 
 if TYPE_CHECKING:
-    from kb.research.forks import Delta, Fork
     from kb.research.upstream import Upstream
 
 _SHOWN = 30
@@ -33,11 +40,8 @@ class ResearchForks(Reach, Keeping):
     )
 
 
-def fork_result(forks: "Sequence[Fork]", captured: int, left: Sequence[str] = ()) -> Result:
+def fork_result(forks: Sequence[Fork], captured: int, left: Sequence[str] = ()) -> Result:
     """Forks, best first, and the matrix of what exists where; a finding where heads could not be read."""
-    from kb.research.forks import matrix_of
-    from kb.research.readings import quoted_matrix
-    from kb.text import one_line
 
     lines = []
     for fork in forks[:_SHOWN]:
@@ -63,9 +67,6 @@ def run(request: ResearchForks, caller: Caller) -> Result:
 
 
 def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
-    from kb.research import git
-    from kb.research.forks import deltas_of, upstream_of
-    from kb.research.jobs import CACHE
 
     layout = caller.layout()
     repository = git.of_bundle(caller.file(request.bundle), store.own_state(layout, CACHE))
@@ -80,10 +81,6 @@ def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
 
 
 def _of_forge(request: ResearchForks, caller: Caller) -> Result:
-    from concurrent.futures import ThreadPoolExecutor
-
-    from kb.research.github import Forge
-    from kb.research.jobs import Job, JobOutcome, record
 
     left: list[str] = []
     with session_of(request, caller, api=request.api) as session:
@@ -113,15 +110,11 @@ def _ranked(
     request: ResearchForks,
     caller: Caller,
     upstream: "Upstream",
-    deltas: "Iterable[Delta]",
+    deltas: Iterable[Delta],
     count: int,
     repository: str,
-) -> "tuple[Sequence[Fork], int]":
+) -> tuple[Sequence[Fork], int]:
     """Read each head as it comes and capture it at once, so that a kill loses only the one at hand; best first, and how many were new."""
-    from kb.research.forks import fork_from, ranked
-    from kb.research.jobs import Job, JobOutcome, record
-    from kb.research.readings import material_of_fork
-    from kb.source import capture
 
     read, captured = [], 0
     for at, delta in enumerate(deltas, 1):

@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
+from kb.research import git
+from kb.research.forks import delta_of, fork_from, upstream_of
+from kb.research.jobs import CACHE
+from kb.research.readings import material_of_fork
+from kb.source import capture
 from kb.verbs import Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping
 from kb.verbs.research_forks import fork_result
@@ -19,11 +24,6 @@ class ResearchGit(Keeping):
 
 
 def run(request: ResearchGit, caller: Caller) -> Result:
-    from kb.research import git
-    from kb.research.forks import delta_of, fork_from, upstream_of
-    from kb.research.jobs import CACHE
-    from kb.research.readings import material_of_fork
-    from kb.source import capture
 
     before, dots, head = request.range.partition("..")
     if not dots or not before or not head.strip("."):

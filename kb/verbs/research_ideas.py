@@ -1,16 +1,21 @@
 """kb research ideas [bring]: list what captures offer a target, checked by the gate."""
 
+import json
 import re
+import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb import store
+from kb.refuted.gate import Gate, Proposal
+from kb.research.ideas import Idea, ideas_of
+from kb.research.techniques import techniques_in
+from kb.source import fence_for, visible
+from kb.text import one_line
+from kb.trail import experiments
+from kb.trail.frontier import kept
+from kb.trail.standing import target_page
 from kb.verbs import Caller, Result, flag, option
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from kb.research.ideas import Idea
+from kb.verbs.status import only_target
 
 # How an idea's outcome at the gate and its nearness order it before its own weight.
 _OUTCOMES = {"clear": 0, "distinguish": 1, "repeat": 2}
@@ -43,9 +48,6 @@ class CheckedIdea:
 
 
 def run(request: ResearchIdeas, caller: Caller) -> Result:
-    from kb.refuted.gate import Gate, Proposal
-    from kb.research.ideas import ideas_of
-    from kb.verbs.status import only_target
 
     layout = caller.layout()
     db = caller.tables(layout)
@@ -80,7 +82,6 @@ def run(request: ResearchIdeas, caller: Caller) -> Result:
 
 
 def _text(item: CheckedIdea) -> str:
-    from kb.text import one_line
 
     idea = item.idea
     labels = {
@@ -96,12 +97,8 @@ def _text(item: CheckedIdea) -> str:
     return "\n".join([head, *parts])
 
 
-def _known_of(db: "sqlite3.Connection", target: str) -> tuple[set[str], set[str], str]:
+def _known_of(db: sqlite3.Connection, target: str) -> tuple[set[str], set[str], str]:
     """What a target has set (`name=value` of the runs that it kept), techniques that its runs speak of, and its repository."""
-    from kb.research.techniques import techniques_in
-    from kb.trail import experiments
-    from kb.trail.frontier import kept
-    from kb.trail.standing import target_page
 
     runs = experiments(db, target=target)
     levers = (v for run in runs if kept(run) for v in (*run.levers, *run.settings) if v.value)
@@ -114,10 +111,6 @@ def _known_of(db: "sqlite3.Connection", target: str) -> tuple[set[str], set[str]
 
 def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> str:
     """The page of an idea, written once; an idea that has its page already is left alone."""
-    import json
-
-    from kb.source import fence_for, visible
-    from kb.text import one_line
 
     idea = item.idea
     slug = re.sub(r"[^a-z0-9]+", "-", idea.source.lower()).strip("-")[:60]

@@ -5,7 +5,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kb.graph import target_of
+from kb.page import from_row, text_of
+from kb.source import sources
+from kb.store import read_bytes
+from kb.text import one_line
+from kb.trail.standing import target_page
 from kb.verbs import Caller, Result, option
+from kb.verbs.status import only_target, standing_at
 
 # Requests of each command: a feed and three a paper; a head, an archive and pages of a forge, then
 # two or three a head; a page and its robots.txt.
@@ -44,11 +51,6 @@ class CaptureStep:
 
 
 def run(request: ResearchPlan, caller: Caller) -> Result:
-    from kb.page import text_of
-    from kb.store import read_bytes
-    from kb.text import one_line
-    from kb.trail.standing import target_page
-    from kb.verbs.status import only_target, standing_at
 
     layout = caller.layout()
     db = caller.tables(layout)
@@ -162,8 +164,6 @@ def _repository(stated: str, text: str, db) -> Iterator[CaptureStep]:
 
 def _unwritten(layout, db) -> list[tuple[str, int]]:
     """Concepts that pages link to and that nobody has written, most links first."""
-    from kb.graph import target_of
-    from kb.page import from_row
 
     counts: Counter[str] = Counter()
     for path, digest, row in db.execute("select path, digest, row from page"):
@@ -181,7 +181,6 @@ def _unwritten(layout, db) -> list[tuple[str, int]]:
 
 def _documents(layout, text: str) -> list[str]:
     """Addresses on the target's page that are not captured and lead to no forge."""
-    from kb.source import sources
 
     known = {source.origin for source in sources(layout)}
     return [

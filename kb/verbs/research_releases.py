@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from kb.research.jobs import record
+from kb.research.releases import captured_releases
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.research_access import Keeping, Reach, capture_result, session_of
 
@@ -18,8 +20,6 @@ class ResearchReleases(Reach, Keeping):
 
 
 def run(request: ResearchReleases, caller: Caller) -> Result:
-    from kb.research.jobs import record
-    from kb.research.releases import captured_releases
 
     layout = caller.layout()
     with session_of(request, caller, api=request.api) as session:

@@ -4,13 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kb.research.jobs import JobState, journal_of
+from kb.source import Source, damaged_sources, sources
+from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 from kb.verbs.research_access import Reach, session_of
 
 if TYPE_CHECKING:
     from kb.research.freshness import Freshness
-    from kb.research.jobs import JobState
-    from kb.source import Source
 
 _SHOWN = 60
 _AGAIN = "run the same commands again: what is captured is recognised, what failed is tried anew"
@@ -39,9 +40,6 @@ _PRINTED = ("id", "origin", "version", "retrieved", "licence", "marks", "previou
 
 
 def run(request: ResearchStatus, caller: Caller) -> Result:
-    from kb.research.jobs import journal_of
-    from kb.source import damaged_sources, sources
-    from kb.text import one_line
 
     layout = caller.layout()
     listed, damaged = list(sources(layout)), list(damaged_sources(layout))
@@ -62,7 +60,7 @@ def run(request: ResearchStatus, caller: Caller) -> Result:
 
 
 def _lines(
-    listed: "list[Source]", jobs: "list[JobState]", damaged: list[str], origins: "list[Freshness]"
+    listed: list[Source], jobs: list[JobState], damaged: list[str], origins: "list[Freshness]"
 ) -> list[str]:
     lines = [
         f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {len(s.marks)} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb.research.jobs import crawl
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.research_access import Capturing, bar, capture_result, session_of
 
@@ -16,7 +17,6 @@ class ResearchWeb(Capturing):
 
 
 def run(request: ResearchWeb, caller: Caller) -> Result:
-    from kb.research.jobs import crawl
 
     layout = caller.layout()
     with session_of(request, caller) as session:

@@ -1,14 +1,12 @@
 """kb retro [keep]: compute the skeleton of a retrospective."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kb import KbError, store
+from kb import KbError, store, trail
+from kb.page import slug_of
+from kb.trail.retro import Retro, markdown_of, retro_of
 from kb.verbs import Caller, Result, flag, option
 from kb.verbs.status import only_target, standing_at
-
-if TYPE_CHECKING:
-    from kb.trail.retro import Retro
 
 FORMATS = ("md", "json")
 
@@ -22,10 +20,7 @@ class AskRetro:
     write: bool = flag("file it as analyses/DATE-TARGET-retrospective.md instead of printing it")
 
 
-def run(request: AskRetro, caller: Caller) -> "Result[Retro]":
-    from kb import trail
-    from kb.page import slug_of
-    from kb.trail.retro import markdown_of, retro_of
+def run(request: AskRetro, caller: Caller) -> Result[Retro]:
 
     layout = caller.layout()
     db = caller.tables(layout)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from kb import KbError
+from kb.ingest.queue import all_answers, forget
+from kb.ingest.replies import Comparison, Duplicate, read_reply
+from kb.ingest.tasks import task_named
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
 
@@ -15,9 +18,6 @@ class Review:
 
 
 def run(request: Review, caller: Caller) -> Result:
-    from kb.ingest.queue import all_answers, forget
-    from kb.ingest.replies import Comparison, Duplicate, read_reply
-    from kb.ingest.tasks import task_named
 
     layout = caller.layout()
     if request.again:

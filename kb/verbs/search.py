@@ -1,13 +1,10 @@
 """kb search [ask]: find sections by words."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kb.search.captured import captured_answers
+from kb.search.query import CAPTURED, Query, SearchAnswer, answers
 from kb.verbs import Caller, Result, argument, flag, option, several
-
-if TYPE_CHECKING:
-    from kb.search.query import SearchAnswer
-
 
 # Of so many places, one is for captured material.
 _SHARE = 4
@@ -33,9 +30,7 @@ class Search:
     limit: int = option("at most so many (default 10)", default=10)
 
 
-def run(request: Search, caller: Caller) -> "Result[tuple[SearchAnswer, ...]]":
-    from kb.search.captured import captured_answers
-    from kb.search.query import Query, answers
+def run(request: Search, caller: Caller) -> Result[tuple[SearchAnswer, ...]]:
 
     query = " ".join(request.query)
     question = Query(
@@ -57,8 +52,7 @@ def run(request: Search, caller: Caller) -> "Result[tuple[SearchAnswer, ...]]":
     return Result(listed, "\n".join(map(_text, listed)) or "nothing found")
 
 
-def _text(a: "SearchAnswer") -> str:
-    from kb.search.query import CAPTURED
+def _text(a: SearchAnswer) -> str:
 
     place, is_quoted = f"{a.path}#{a.anchor}" if a.anchor else a.path, a.type == CAPTURED
     mark, quote = (" (captured, quoted)", "> ") if is_quoted else ("", "")

@@ -4,12 +4,15 @@ import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kb import KbError, store
+from kb import KbError, store, trail
+from kb.page import text_of
+from kb.run.noise import SMALLEST_GAIN_TEXT
+from kb.run.quantity import number_text, unit_beside
+from kb.trail.standing import Standing, standing_of
 from kb.verbs import Caller, Result, option
 
 if TYPE_CHECKING:
     from kb.trail.progress import Progress, Step
-    from kb.trail.standing import Standing
 
 # Items of one list that the text shows.
 _SHOWN = 12
@@ -23,7 +26,6 @@ class Status:
 
 
 def run(request: Status, caller: Caller) -> Result:
-    from kb import trail
 
     layout = caller.layout()
     db = caller.tables(layout)
@@ -38,16 +40,13 @@ def run(request: Status, caller: Caller) -> Result:
     return Result(value, "\n".join([head, *map(_line, standings)]))
 
 
-def standing_at(layout: store.Layout, db: sqlite3.Connection, target: str) -> "Standing":
-    from kb.page import text_of
-    from kb.trail.standing import standing_of
+def standing_at(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
 
     return standing_of(db, target, text_of=lambda path: text_of(store.read_bytes(layout, path)))
 
 
 def only_target(db: sqlite3.Connection, target: str, *, ask: str) -> str:
     """The target that was named, or the only one there is. Raises KbError with the words of `ask` where there are several."""
-    from kb import trail
 
     known = trail.targets(db)
     if not target and len(known) != 1:
@@ -55,7 +54,7 @@ def only_target(db: sqlite3.Connection, target: str, *, ask: str) -> str:
     return target or known[0]
 
 
-def _line(standing: "Standing") -> str:
+def _line(standing: Standing) -> str:
     best = next((p for p in sorted(standing.progress, key=lambda p: -p.runs) if p.frontier), None)
     alarms = sorted({a.code for p in standing.progress for a in p.alarms})
     front = (
@@ -69,13 +68,11 @@ def _line(standing: "Standing") -> str:
 
 
 def _figure(progress: "Progress", step: "Step") -> str:
-    from kb.run.quantity import number_text, unit_beside
 
     return f"{progress.metric} {number_text(step.value)} {unit_beside(progress.metric, progress.unit)}".rstrip()
 
 
 def _variant(p: "Progress") -> list[str]:
-    from kb.run.noise import SMALLEST_GAIN_TEXT
 
     lines = [
         f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})"
@@ -89,7 +86,7 @@ def _variant(p: "Progress") -> list[str]:
     return lines + [f"  ! {a.code}: {a.text}" for a in p.alarms]
 
 
-def _whole(s: "Standing") -> str:
+def _whole(s: Standing) -> str:
     lines = [
         f"{s.target}: {s.runs} runs, last {s.last or 'none'}",
         f"  page: {s.page or 'none'}",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb.trail.standing import reasons_to_go_on
 from kb.verbs import CLOSED, Caller, Result, option
 from kb.verbs.status import only_target, standing_at
 
@@ -14,7 +15,6 @@ class StopCheck:
 
 
 def run(request: StopCheck, caller: Caller) -> Result:
-    from kb.trail.standing import reasons_to_go_on
 
     layout = caller.layout()
     db = caller.tables(layout)
