@@ -19,7 +19,6 @@ class ReadSessions:
 
 
 def run(request: ReadSessions, caller: Caller) -> Result:
-
     path = caller.file(request.path)
     files = sorted(f for f in path.rglob("*.json*") if f.is_file()) if path.is_dir() else [path]
     sessions = []

@@ -22,7 +22,6 @@ class Build:
 
 
 def run(request: Build, caller: Caller) -> Result:
-
     layout = caller.layout()
     report = build(layout, note=caller.talk)
     for finding in report.unread:

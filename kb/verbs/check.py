@@ -33,7 +33,6 @@ class CheckProposal:
 
 
 def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer, ...]]:
-
     if bool(request.proposal) == bool(request.batch):
         raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
     layout = caller.layout()
@@ -74,7 +73,6 @@ def _proposal(name: str, caller: Caller) -> str:
 
 def _batch(name: str, caller: Caller):
     """The proposals of a batch file. Raises KbError at a line that is none."""
-
     for place, values in caller.rows(name):
         unknown = sorted(set(values) - set(_KEYS)) if isinstance(values, dict) else []
         if unknown or not isinstance(values, dict):

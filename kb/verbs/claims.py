@@ -24,7 +24,6 @@ class ListClaims:
 
 
 def run(request: ListClaims, caller: Caller) -> Result:
-
     layout = caller.layout()
     gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0
     held, damaged = readable_claims(layout)
@@ -49,7 +48,6 @@ def _conflict_text(pair: Conflict) -> str:
 
 
 def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
-
     source = name if name.startswith("sources/") or layout.is_page(name) else f"sources/{name}"
     caller.build(layout)
     with closing(store.state(layout)) as db, store.lock(layout, "claims"):

@@ -117,13 +117,11 @@ def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
 
 def page_of(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
     """Path of the experiment that a user names by path, file name or label."""
-
     return located(layout, caller.page(layout, typed), target=target)
 
 
 def named(request: NamesExperiment, caller: Caller) -> tuple[store.Layout, Stub, Target]:
     """The experiment that a request names, and its target."""
-
     layout = caller.layout()
     stub = stub_at(layout, page_of(layout, caller, request.page, target=request.target))
     return layout, stub, target_named(layout, stub.facts.target)
@@ -131,14 +129,12 @@ def named(request: NamesExperiment, caller: Caller) -> tuple[store.Layout, Stub,
 
 def trail_of(layout: store.Layout, target: str) -> tuple[Facts, ...]:
     """Experiments of a target as built, in trail order."""
-
     with closing(store.state(layout)) as db:
         return trail.experiments(db, target=target)
 
 
 def trail_as_filed(layout: store.Layout, target: str) -> tuple[Facts, ...]:
     """Experiments of a target in trail order as their pages stand: those that no build has seen are read."""
-
     home = f"{layout.config.wiki}/experiments/{target}/"
     with closing(store.state(layout)) as db:
         known = {

@@ -19,7 +19,6 @@ class AuditExperiment(StatesExpectation, NamesExperiment):
 
 
 def run(request: AuditExperiment, caller: Caller) -> Result:
-
     layout, stub, target = named(request, caller)
     more = expecting(layout, stub.path, stated=request.stated, keep=True)
     answer = audit_page(layout, stub.path, target, more=more)

@@ -2,13 +2,13 @@
 
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.experiments.closing import Closed, Remarks, close
 from kb.experiments.judging import expecting, hint_of
 from kb.experiments.receipts import refuse_forged
 from kb.experiments.stub import sealed_pages
+from kb.experiments.targets import Target
 from kb.experiments.writeback import followed, target_page
 from kb.schema import Verdict
 from kb.verbs import Caller, Result, flag, option
@@ -20,9 +20,6 @@ from kb.verbs.experiment import (
     shared,
     trail_as_filed,
 )
-
-if TYPE_CHECKING:
-    from kb.experiments.targets import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +41,6 @@ class CloseExperiment(StatesExpectation, StatesLesson, NamesExperiment):
 
 def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> Result[Closed]:
     """`foreseen`: what --because says was said before anything ran."""
-
     layout, stub, target = named(request, caller)
     today, dry = caller.day(request.date), request.dry_run
     # The cards as of its opening are there since then; what is written from here on is compiled once, at the end.
@@ -92,9 +88,8 @@ def _text(r: Closed) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:
+def _write_target(layout: store.Layout, caller: Caller, target: Target) -> None:
     """The tables of the target's page follow; what hinders them is told."""
-
     target_page(layout, target, trail_as_filed(layout, target.name))
     if not target.path:
         caller.talk(

@@ -20,7 +20,6 @@ class DiffExperiments:
 
 
 def run(request: DiffExperiments, caller: Caller) -> Result:
-
     layout, target = caller.layout(), request.target
     one, other = (page_of(layout, caller, p, target=target) for p in (request.one, request.other))
     of = target_named(layout, stub_at(layout, other).facts.target)

@@ -36,7 +36,6 @@ class ListExperiments:
 
 
 def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
-
     if request.last < 1 or request.page < 1:
         raise KbError("--last and --page count from 1")
     caller.day(request.since, "--since")
@@ -71,9 +70,7 @@ def _fits(e: Facts, request: ListExperiments) -> bool:
     )
 
 
-def _line(
-    layout: store.Layout, e: Facts, before: Facts | None, *, one_target: bool
-) -> str:
+def _line(layout: store.Layout, e: Facts, before: Facts | None, *, one_target: bool) -> str:
     """Day, handle, verdict, levers, metric and gain over the parent."""
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
     parts = (
@@ -86,7 +83,6 @@ def _line(
 
 def _pulled(e: Facts, before: Facts | None) -> str:
     """The levers that a page declares, else what it tried in its title's words, without those that the run before it begins with too."""
-
     if e.stated_levers:
         return ", ".join(v.text for v in e.levers)
     own, other = subject_of(e).split(), subject_of(before).split() if before else []
@@ -95,7 +91,6 @@ def _pulled(e: Facts, before: Facts | None) -> str:
 
 
 def _figure(layout: store.Layout, e: Facts) -> str:
-
     if e.verdict.source == "note":
         return cut(e.because, _SHOWN)  # The page's own figures are older than its verdict.
     valued = next((m for m in e.metrics if m.value is not None), None)

@@ -38,7 +38,6 @@ def run(
     look: Callable[[Target, str, str, str], None] | None = None,
 ) -> Result[Opening]:
     """`look` may refuse before a page is filed; it is told target, variant, parent and the parent's commit."""
-
     layout, name = caller.layout(), request.proposal
     proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
     stated = {f.name: getattr(request, f.name) for f in fields(ExperimentProposal)}
@@ -76,7 +75,6 @@ def _gate(
 
     Raises KbError where the receipt is not of this proposal.
     """
-
     if not proposal.parent and not proposal.baseline:
         standing = (Verdict.SUPPORTED, Verdict.BASELINE)
         kept = [
@@ -112,7 +110,6 @@ def _tell(
     layout: store.Layout, caller: Caller, proposal: ExperimentProposal, target: Target
 ) -> None:
     """Say before anything is measured what will count as wrong, and that a win could not be audited; earlier runs tell what the benchmark prints."""
-
     criteria = criteria_of(proposal.falsification, metrics=target.metrics)
     caller.talk(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
     printed = {m.name for e in trail_of(layout, target.name) for m in e.metrics}

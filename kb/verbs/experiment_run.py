@@ -1,7 +1,6 @@
 """kb experiment run [experiment]: measure change and parent by turns, or file a result measured elsewhere."""
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.experiments.attempt import SAMPLES, Attempt
@@ -9,16 +8,14 @@ from kb.experiments.judging import hint_of, show
 from kb.experiments.planning import CodeState
 from kb.experiments.recording import record
 from kb.experiments.running import run as measure
+from kb.experiments.stub import Stub
+from kb.experiments.targets import Target
+from kb.run.evidence import Measured
 from kb.run.measure import values_text
 from kb.run.reasons import percent
 from kb.text import number_text
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 from kb.verbs.experiment import NamesExperiment, StatesMeasurement, named, shared
-
-if TYPE_CHECKING:
-    from kb.experiments.stub import Stub
-    from kb.experiments.targets import Target
-    from kb.run.evidence import Measured
 
 
 def _command(name: str):
@@ -60,7 +57,6 @@ class RunExperiment(StatesMeasurement, NamesExperiment):
 
 
 def run(request: RunExperiment, caller: Caller) -> Result:
-
     layout, stub, target = named(request, caller)
     attempt = _attempt(request, caller, layout, stub, target)
     case = show(layout, stub.path, target)
@@ -94,13 +90,12 @@ def run(request: RunExperiment, caller: Caller) -> Result:
     return Result(value, "\n".join(lines), FINDINGS if failed else FINE)
 
 
-def _figures(m: "Measured") -> dict[str, object]:
+def _figures(m: Measured) -> dict[str, object]:
     ends = [m.interval.low, m.interval.high] if m.interval else None
     return {"change": m.change, "parent": m.parent, "gain": m.gain, "interval": ends}
 
 
-def _line(m: "Measured") -> str:
-
+def _line(m: Measured) -> str:
     against = f" against {number_text(m.parent.middle)}" if m.parent else ""
     low, high = (m.interval.low, m.interval.high) if m.interval else (0, 0)
     span = f", {percent(low)} to {percent(high)}" if low != high else ""
@@ -110,7 +105,6 @@ def _line(m: "Measured") -> str:
 
 def _printed(attempt: Attempt) -> list[str]:
     """What the command that failed printed last, for it mostly says why, and the file with the whole of it."""
-
     failing = (s for s in attempt.samples if s.side == "change" and s.problem and s.output)
     sample = next(failing, None)
     if not sample:
@@ -124,11 +118,10 @@ def _attempt(
     request: RunExperiment,
     caller: Caller,
     layout: store.Layout,
-    stub: "Stub",
-    target: "Target",
+    stub: Stub,
+    target: Target,
 ) -> Attempt:
     """What was measured, here or elsewhere."""
-
     if min(request.repeats, request.most, request.warmup or 0, request.timeout, request.more) < 0:
         raise KbError("--repeats, --most, --warmup, --timeout and --more take positive numbers")
     same = ("page", "target", "repo", "more")
@@ -165,7 +158,6 @@ def _attempt(
 
 def state_of(request: RunExperiment) -> CodeState:
     """Which code is to be measured."""
-
     pairs = [text.partition("=") for text in request.set]
     for name, sign, _ in pairs:
         if not sign or not name.isidentifier():
@@ -175,7 +167,7 @@ def state_of(request: RunExperiment) -> CodeState:
     return shared(CodeState, request, where)
 
 
-def method_of(request: RunExperiment, target: "Target") -> "Target":
+def method_of(request: RunExperiment, target: Target) -> Target:
     """The target's method with what the request says beside it."""
     options = {
         "build": request.build,

@@ -18,7 +18,6 @@ class ShowExperiment(NamesExperiment):
 
 
 def run(request: ShowExperiment, caller: Caller) -> Result[Facts]:
-
     layout = caller.layout()
     path = page_of(layout, caller, request.page, target=request.target)
     e = trail.experiment(caller.tables(layout), path)
@@ -31,7 +30,6 @@ def run(request: ShowExperiment, caller: Caller) -> Result[Facts]:
 
 
 def _labels(e: Facts):
-
     figures = (
         f"{m.name} {number_text(m.value)} {unit_beside(m.name, m.unit)}".strip()
         for m in e.metrics
@@ -58,7 +56,6 @@ def _labels(e: Facts):
 
 def _attempts(layout: store.Layout, path: str):
     """One line for each attempt of an experiment that kb opened."""
-
     stub = stub_at(layout, path)
     for attempt in attempts_of(layout, stub) if stub.opened_by_kb else ():
         done = attempt.measurement

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kb import KbError
 from kb.experiments import InFlight
 from kb.experiments.attempt import last_attempt
+from kb.experiments.closing import Closed
 from kb.experiments.planning import refuse_known_code
 from kb.experiments.stub import stub_at
+from kb.experiments.targets import Target
 from kb.schema import Verdict
 from kb.verbs import (
     FINDINGS,
@@ -22,18 +23,13 @@ from kb.verbs import (
 from kb.verbs.experiment import StatesLesson, StatesMeasurement, StatesProposal, shared
 from kb.verbs.experiment_run import RunExperiment, method_of, state_of
 
-if TYPE_CHECKING:
-    from kb.experiments.closing import Closed
-    from kb.experiments.targets import Target
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryExperiment(StatesLesson, StatesMeasurement, StatesProposal):
     """A proposal, and what the later steps would ask. Edits of known files that are not committed are measured as they stand."""
 
 
-def run(request: TryExperiment, caller: Caller) -> "Result[Closed]":
-
+def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
     if not (request.proposal or request.hypothesis or request.baseline):
         raise KbError("give a PROPOSAL: a markdown file with the four labels; or --baseline")
     outcome, receipt = "in flight", ""
@@ -61,15 +57,13 @@ def run(request: TryExperiment, caller: Caller) -> "Result[Closed]":
 
 
 def _measuring(request: TryExperiment, path: str) -> RunExperiment:
-
     return shared(RunExperiment, request, {"page": path, "edited": True})
 
 
 def _look(
-    request: TryExperiment, caller: Caller, target: "Target", variant: str, parent: str, code: str
+    request: TryExperiment, caller: Caller, target: Target, variant: str, parent: str, code: str
 ) -> None:
     """Refuse code that is the parent's, or that was measured, before a page is filed."""
-
     measuring = _measuring(request, "")
     method = method_of(measuring, target)
     state = state_of(measuring)

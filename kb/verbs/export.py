@@ -23,7 +23,6 @@ class ExportRuns:
 
 
 def run(request: ExportRuns, caller: Caller) -> Result:
-
     if not request.target:
         raise KbError("whose runs? say --target NAME")
     runs = export.runs_of_target(caller.layout(), request.target)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.ingest import queue
@@ -24,6 +23,7 @@ from kb.ingest.asking import (
     readings_by_rule,
     second_reader,
 )
+from kb.ingest.packets import Packet
 from kb.ingest.questions import unanswered
 from kb.ingest.queue import all_answers
 from kb.ingest.settling import refile
@@ -31,9 +31,6 @@ from kb.ingest.tasks import file_prompts
 from kb.model import Endpoint
 from kb.text import cut
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
-
-if TYPE_CHECKING:
-    from kb.ingest.packets import Packet
 
 _NEXT = (
     "`kb packet next` gives them out, one at a time; `kb packet answer ID FILE` takes the replies",
@@ -124,7 +121,6 @@ def _text(i: Ingested) -> str:
 
 def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Ingested:
     """Ask what is wanted and not answered yet, and file what enters; only say what it would take where an estimate is asked."""
-
     layout = caller.layout()
     answer = _answerer(request, layout)
     price = Price(request.price_read, request.price_written)
@@ -180,9 +176,8 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
     )  # fmt: skip
 
 
-def _left_by_rules(packets: "Iterable[Packet]") -> tuple[str, ...]:
+def _left_by_rules(packets: Iterable[Packet]) -> tuple[str, ...]:
     """What rules took of the material and what they left: how many sentences for which reason, and those with figures word for word."""
-
     readings = [r for p in packets if p.task == "extract" for r in readings_by_rule(p)]
     reasons = Counter(r if r in ("", NO_FIGURE, NO_SENTENCE) else _REFUSED for *_, r in readings)
     taken = reasons.pop("", 0)
@@ -197,12 +192,10 @@ def _left_by_rules(packets: "Iterable[Packet]") -> tuple[str, ...]:
 
 
 def _waiting(layout: store.Layout) -> int:
-
     return sum(a.state == "review" and a.task != "verify" for a in all_answers(layout))
 
 
 def _answerer(request: Filling, layout: store.Layout) -> Answerer | None:
-
     match request.with_:
         case "agent":
             return None

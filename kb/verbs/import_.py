@@ -13,7 +13,6 @@ _NOTHING = "nothing to import: the log holds no runs"
 
 
 def _formats() -> str:
-
     return f"auto, or {' '.join(sorted(f.name for f in formats()))}"
 
 
@@ -42,7 +41,6 @@ class ImportRuns:
 
 
 def run(request: ImportRuns, caller: Caller) -> Result:
-
     if request.undo:
         back = filing.undo(caller.layout(), request.undo)
         gone = f", {len(back.gone)} were gone already" if back.gone else ""

@@ -2,16 +2,13 @@
 
 import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.ingest import questions
+from kb.ingest.packets import Packet
 from kb.source import damaged_sources, sources
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.filling import Filling, Ingested, fill
-
-if TYPE_CHECKING:
-    from kb.ingest.packets import Packet
 
 TASKS = ("extract", "concept", "observation", "retrospective", "normalise", "merge", "compare")
 
@@ -40,8 +37,7 @@ def run(request: Ingest, caller: Caller) -> Result[Ingested]:
 
 def _packets(
     request: Ingest, layout: store.Layout, db: sqlite3.Connection, caller: Caller
-) -> "tuple[tuple[Packet, ...], tuple[str, ...]]":
-
+) -> tuple[tuple[Packet, ...], tuple[str, ...]]:
     if request.text and len(request.subject) != 1:
         raise KbError("--text FILE is the text of one source; name that source")
     if request.task == "extract":

@@ -42,7 +42,6 @@ class Lint:
 
 
 def run(request: Lint, caller: Caller) -> Result:
-
     if request.rules:
         return text_result(lint.rule_table())
     request = _checked(request, lint.all_rules())
@@ -74,7 +73,6 @@ def run(request: Lint, caller: Caller) -> Result:
 
 
 def _baseline(matter: Matter, caller: Caller) -> Result:
-
     report = lint.lint(matter)
     store.write(matter.layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
     what = f"recorded {len(report.findings)} findings in {lint.BASELINE_NAME}; commit it"
@@ -84,7 +82,6 @@ def _baseline(matter: Matter, caller: Caller) -> Result:
 
 def _mended(layout: store.Layout, mends: list[Mend], caller: Caller, request: Lint) -> Result:
     """The diff of a dry run; else the pages are written, and what is left is told."""
-
     done = mends if request.dry_run else lint.write(layout, mends)
     verb = "would mend" if request.dry_run else "mended"
     caller.talk(f"{verb} {sum(len(m.done) for m in done)} findings in {len(done)} pages")

@@ -61,7 +61,6 @@ class Load:
 
 
 def run(request: Load, caller: Caller) -> Result[Slice | tuple[Slice, ...]]:
-
     if not (request.step or request.batch or request.beyond):
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = caller.layout()
@@ -116,7 +115,6 @@ _SEEN: "dict[str, SeenTables]" = {}
 
 def loader_of(layout: store.Layout, db: sqlite3.Connection) -> Loader:
     """What loads slices from open tables, the claims on file, and what captures offer."""
-
     inputs = db.execute("select value from meta where key = 'inputs'").fetchone()
     build = f"{layout.root} {inputs and inputs[0]}"
     if build not in _SEEN:

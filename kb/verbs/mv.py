@@ -16,7 +16,6 @@ class MovePage:
 
 
 def run(request: MovePage, caller: Caller) -> Result:
-
     layout = caller.layout()
     old, new = caller.path(layout, request.old), caller.path(layout, request.new)
     plan = move(layout, old, new=new, dry_run=request.dry_run)

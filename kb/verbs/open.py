@@ -52,7 +52,6 @@ class OpenedPassage:
 
 
 def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
-
     layout = caller.layout()
     # A file name may hold a # itself.
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
@@ -89,7 +88,6 @@ def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
 
 def _section(page: Page, anchor: str) -> Section | None:
     """The section of an anchor; of one that the page lacks the nearest: of the same matter as runs call it, else with a word of it, else spelt alike."""
-
     sections = {s.anchor: s for s in reversed(page.sections) if s.anchor}
     if anchor in sections:
         return sections[anchor]
@@ -114,7 +112,6 @@ def _run(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> st
 
     Raises KbError with every run that it may mean.
     """
-
     digest, _, label = typed.rpartition(":")
     if not _LABEL.fullmatch(label) or (digest and not _DIGEST.fullmatch(digest)):
         return ""

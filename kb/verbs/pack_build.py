@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kb import KbError, packs, store, trail
 from kb.claims import claims_in
@@ -15,12 +14,9 @@ from kb.ingest.material import text_of
 from kb.ingest.questions import pack_packets, unanswered
 from kb.ingest.replies import read_reply
 from kb.packs import Pack, PackParts, reference
+from kb.packs.reference import ReferenceEntry
 from kb.schema import FAILED, Verdict
 from kb.verbs import Caller, Result, argument, option, several
-
-if TYPE_CHECKING:
-    from kb.packs.reference import ReferenceEntry
-
 
 _OPEN = "strategies and rules are open: `kb packet next --task pack`, then build again"
 
@@ -37,7 +33,6 @@ class BuildPack:
 
 
 def run(request: BuildPack, caller: Caller) -> Result:
-
     if not request.source:
         raise KbError("a pack is made of documents; name captured sources with --source")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,60}", request.name):
@@ -87,7 +82,6 @@ def _write(
     folder: Path, pack: Pack, config: dict[str, object]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Bring the files of a pack up to date; those written, and those that people's edits kept."""
-
     standing = (folder / name for name in packs.FILES)
     have = {f.name: store.bytes_of(f).decode("utf-8", "replace") for f in standing if f.is_file()}
     files, theirs = packs.written(pack, have, config=config)
@@ -97,9 +91,8 @@ def _write(
     return changed, theirs
 
 
-def _entries(lines: dict[str, str], replies: list[PackParts]) -> "Iterator[ReferenceEntry]":
+def _entries(lines: dict[str, str], replies: list[PackParts]) -> Iterator[ReferenceEntry]:
     """Entries of the reference: those that rules find, then those that replies point at, as far as the lines are there."""
-
     for path, text in lines.items():
         yield from reference.entries_of(path, text)
     for pointed in (p for reply in replies for p in reply.entries):
@@ -112,7 +105,6 @@ def _entries(lines: dict[str, str], replies: list[PackParts]) -> "Iterator[Refer
 
 def _priors(caller: Caller, layout: store.Layout) -> dict[str, tuple[int, int]]:
     """Wins and losses of every lever of the trail, by its name."""
-
     won: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     with closing(caller.tables(layout)) as db:

@@ -18,7 +18,6 @@ class PackSections:
 
 
 def run(request: PackSections, caller: Caller) -> Result:
-
     layout = caller.layout()
     folder = next(
         (

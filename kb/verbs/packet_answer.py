@@ -21,7 +21,6 @@ class AnswerPacket:
 
 
 def run(request: AnswerPacket, caller: Caller) -> Result:
-
     layout = caller.layout()
     packet = queue.packet_at(layout, request.id)
     queue.claimed(layout, packet.id, holder=request.by, now=time.time())

@@ -15,7 +15,6 @@ class ListPackets:
 
 
 def run(request: ListPackets, caller: Caller) -> Result:
-
     layout = caller.layout()
     now = time.time()
     rows = []

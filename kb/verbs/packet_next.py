@@ -20,7 +20,6 @@ class NextPacket:
 
 
 def run(request: NextPacket, caller: Caller) -> Result:
-
     layout = caller.layout()
     packet = take(layout, holder=request.by, now=time.time(), task=request.task)
     if packet is None:

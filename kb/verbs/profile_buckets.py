@@ -14,7 +14,6 @@ class AskBuckets:
 
 
 def run(request: AskBuckets, caller: Caller) -> Result:
-
     rules = [
         {"bucket": r.bucket, "means": r.means, "pattern": r.pattern.pattern} for r in profiles.RULES
     ]

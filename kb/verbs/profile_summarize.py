@@ -27,7 +27,6 @@ class Summarize:
 
 
 def run(request: Summarize, caller: Caller) -> Result[Profile]:
-
     profile = profiles.read(caller.file(request.path), kind=request.kind)
     text = profiles.to_markdown(profile).rstrip("\n")
     json = partial(profiles.to_json, profile)

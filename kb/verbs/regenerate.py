@@ -18,7 +18,6 @@ class Regenerate(Filling):
 
 
 def run(request: Regenerate, caller: Caller) -> Result[Ingested]:
-
     layout = caller.layout()
     names = request.index or INDEXES
     return fill(

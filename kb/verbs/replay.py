@@ -31,7 +31,6 @@ class Replay:
 
 
 def run(request: Replay, caller: Caller) -> Result:
-
     layout = caller.layout()
     db = caller.tables(layout)
     if request.target and request.target not in targets(db):

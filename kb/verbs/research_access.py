@@ -49,7 +49,6 @@ class Capturing(Reach, Keeping):
 
 def capture_result(outcomes: Sequence[JobOutcome], requests: int) -> Result:
     """How each capture ended; a finding where one failed or was refused."""
-
     captures = [
         {"key": o.job.key, "kind": o.job.kind, "state": o.state, "source": o.source, "note": o.note}
         for o in outcomes
@@ -73,7 +72,6 @@ def session_of(request: Reach, caller: Caller, *, api: str = "") -> NetworkSessi
     """The network as it is reached for this request. A token is taken from the environment for the
     forge's own host alone.
     """
-
     if caller.confined and request.allow_host:
         raise KbError("--allow-host is for the person at the terminal, not for a program")
     mirror = caller.file(request.from_) if request.from_ else None

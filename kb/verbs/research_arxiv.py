@@ -28,7 +28,6 @@ class ResearchArxiv(Capturing):
 
 
 def run(request: ResearchArxiv, caller: Caller) -> Result:
-
     if not (request.ids or request.query or request.category):
         raise KbError("say which papers: ids, --query or --category")
     layout = caller.layout()

@@ -25,7 +25,6 @@ class ResearchFiles(Capturing):
 
 
 def run(request: ResearchFiles, caller: Caller) -> Result:
-
     layout = caller.layout()
     files = [pair for typed in request.paths for pair in _files(caller.file(typed))]
     about = (request.title, request.authors, request.version)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.research import git
@@ -11,13 +10,11 @@ from kb.research.forks import Delta, Fork, deltas_of, fork_from, matrix_of, rank
 from kb.research.github import Forge
 from kb.research.jobs import CACHE, Job, JobOutcome, record
 from kb.research.readings import material_of_fork, quoted_matrix
+from kb.research.upstream import Upstream
 from kb.source import capture
 from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping, Reach, session_of
-
-if TYPE_CHECKING:
-    from kb.research.upstream import Upstream
 
 _SHOWN = 30
 # Heads asked for at once: one token has one limit, however many ask.
@@ -42,7 +39,6 @@ class ResearchForks(Reach, Keeping):
 
 def fork_result(forks: Sequence[Fork], captured: int, left: Sequence[str] = ()) -> Result:
     """Forks, best first, and the matrix of what exists where; a finding where heads could not be read."""
-
     lines = []
     for fork in forks[:_SHOWN]:
         lacking = f"{len(fork.not_upstream)} names not upstream"
@@ -67,7 +63,6 @@ def run(request: ResearchForks, caller: Caller) -> Result:
 
 
 def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
-
     layout = caller.layout()
     repository = git.of_bundle(caller.file(request.bundle), store.own_state(layout, CACHE))
     upstream = upstream_of(repository, request.upstream)
@@ -81,7 +76,6 @@ def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
 
 
 def _of_forge(request: ResearchForks, caller: Caller) -> Result:
-
     left: list[str] = []
     with session_of(request, caller, api=request.api) as session:
         forge = Forge(session, request.repository, api=request.api)
@@ -109,13 +103,12 @@ def _of_forge(request: ResearchForks, caller: Caller) -> Result:
 def _ranked(
     request: ResearchForks,
     caller: Caller,
-    upstream: "Upstream",
+    upstream: Upstream,
     deltas: Iterable[Delta],
     count: int,
     repository: str,
 ) -> tuple[Sequence[Fork], int]:
     """Read each head as it comes and capture it at once, so that a kill loses only the one at hand; best first, and how many were new."""
-
     read, captured = [], 0
     for at, delta in enumerate(deltas, 1):
         fork = fork_from(delta, upstream)

@@ -24,7 +24,6 @@ class ResearchGit(Keeping):
 
 
 def run(request: ResearchGit, caller: Caller) -> Result:
-
     before, dots, head = request.range.partition("..")
     if not dots or not before or not head.strip("."):
         raise KbError(f"{request.range}: write A..B, as git does")

@@ -48,7 +48,6 @@ class CheckedIdea:
 
 
 def run(request: ResearchIdeas, caller: Caller) -> Result:
-
     layout = caller.layout()
     db = caller.tables(layout)
     target = only_target(db, request.target, ask="--target says for which target")
@@ -82,7 +81,6 @@ def run(request: ResearchIdeas, caller: Caller) -> Result:
 
 
 def _text(item: CheckedIdea) -> str:
-
     idea = item.idea
     labels = {
         "from": f"sources/{idea.source}  ({idea.origin})",
@@ -99,7 +97,6 @@ def _text(item: CheckedIdea) -> str:
 
 def _known_of(db: sqlite3.Connection, target: str) -> tuple[set[str], set[str], str]:
     """What a target has set (`name=value` of the runs that it kept), techniques that its runs speak of, and its repository."""
-
     runs = experiments(db, target=target)
     levers = (v for run in runs if kept(run) for v in (*run.levers, *run.settings) if v.value)
     spoken = " ".join(f"{run.title} {run.hypothesis} {' '.join(run.tags)}" for run in runs)
@@ -111,7 +108,6 @@ def _known_of(db: sqlite3.Connection, target: str) -> tuple[set[str], set[str], 
 
 def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> str:
     """The page of an idea, written once; an idea that has its page already is left alone."""
-
     idea = item.idea
     slug = re.sub(r"[^a-z0-9]+", "-", idea.source.lower()).strip("-")[:60]
     path = layout.page(f"hypotheses/{target.replace('/', '-')}-{slug}.md")

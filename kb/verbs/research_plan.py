@@ -51,7 +51,6 @@ class CaptureStep:
 
 
 def run(request: ResearchPlan, caller: Caller) -> Result:
-
     layout = caller.layout()
     db = caller.tables(layout)
     target = only_target(db, request.target, ask="--target says for which target")
@@ -164,7 +163,6 @@ def _repository(stated: str, text: str, db) -> Iterator[CaptureStep]:
 
 def _unwritten(layout, db) -> list[tuple[str, int]]:
     """Concepts that pages link to and that nobody has written, most links first."""
-
     counts: Counter[str] = Counter()
     for path, digest, row in db.execute("select path, digest, row from page"):
         for href in from_row(path, digest, row).cited:
@@ -181,7 +179,6 @@ def _unwritten(layout, db) -> list[tuple[str, int]]:
 
 def _documents(layout, text: str) -> list[str]:
     """Addresses on the target's page that are not captured and lead to no forge."""
-
     known = {source.origin for source in sources(layout)}
     return [
         a

@@ -20,7 +20,6 @@ class ResearchReleases(Reach, Keeping):
 
 
 def run(request: ResearchReleases, caller: Caller) -> Result:
-
     layout = caller.layout()
     with session_of(request, caller, api=request.api) as session:
         outcomes = captured_releases(

@@ -2,16 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kb.research.freshness import Freshness, freshness_of
 from kb.research.jobs import JobState, journal_of
 from kb.source import Source, damaged_sources, sources
 from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 from kb.verbs.research_access import Reach, session_of
-
-if TYPE_CHECKING:
-    from kb.research.freshness import Freshness
 
 _SHOWN = 60
 _AGAIN = "run the same commands again: what is captured is recognised, what failed is tried anew"
@@ -40,14 +37,11 @@ _PRINTED = ("id", "origin", "version", "retrieved", "licence", "marks", "previou
 
 
 def run(request: ResearchStatus, caller: Caller) -> Result:
-
     layout = caller.layout()
     listed, damaged = list(sources(layout)), list(damaged_sources(layout))
     jobs = [job for job in journal_of(layout) if not request.state or job.state == request.state]
     origins = []
     if request.check:
-        from kb.research.freshness import freshness_of
-
         with session_of(request, caller, api=request.rest) as session:
             origins = list(freshness_of(session, listed, api=request.api, rest=request.rest))
     rows = [{name: getattr(s, name) for name in _PRINTED} | {"marks": len(s.marks)} for s in listed]
@@ -60,7 +54,7 @@ def run(request: ResearchStatus, caller: Caller) -> Result:
 
 
 def _lines(
-    listed: list[Source], jobs: list[JobState], damaged: list[str], origins: "list[Freshness]"
+    listed: list[Source], jobs: list[JobState], damaged: list[str], origins: list[Freshness]
 ) -> list[str]:
     lines = [
         f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {len(s.marks)} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"
@@ -78,6 +72,6 @@ def _lines(
     return lines
 
 
-def _counts(rows: "list[JobState] | list[Freshness]") -> str:
+def _counts(rows: list[JobState] | list[Freshness]) -> str:
     counts = Counter(row.state for row in rows)
     return ", ".join(f"{n} {state}" for state, n in sorted(counts.items()))

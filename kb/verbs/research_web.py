@@ -17,7 +17,6 @@ class ResearchWeb(Capturing):
 
 
 def run(request: ResearchWeb, caller: Caller) -> Result:
-
     layout = caller.layout()
     with session_of(request, caller) as session:
         outcomes = crawl(

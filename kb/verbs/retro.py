@@ -21,7 +21,6 @@ class AskRetro:
 
 
 def run(request: AskRetro, caller: Caller) -> Result[Retro]:
-
     layout = caller.layout()
     db = caller.tables(layout)
     target = only_target(db, request.target, ask="say which target with --target")

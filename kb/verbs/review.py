@@ -18,7 +18,6 @@ class Review:
 
 
 def run(request: Review, caller: Caller) -> Result:
-
     layout = caller.layout()
     if request.again:
         if not request.id:

@@ -31,7 +31,6 @@ class Search:
 
 
 def run(request: Search, caller: Caller) -> Result[tuple[SearchAnswer, ...]]:
-
     query = " ".join(request.query)
     question = Query(
         query, request.type, request.target, request.verdict, request.before, request.limit
@@ -53,7 +52,6 @@ def run(request: Search, caller: Caller) -> Result[tuple[SearchAnswer, ...]]:
 
 
 def _text(a: SearchAnswer) -> str:
-
     place, is_quoted = f"{a.path}#{a.anchor}" if a.anchor else a.path, a.type == CAPTURED
     mark, quote = (" (captured, quoted)", "> ") if is_quoted else ("", "")
     return f"{place}:{a.line}  {a.title}{mark}\n    {quote}{a.snippet}"

@@ -2,17 +2,14 @@
 
 import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kb import KbError, store, trail
 from kb.page import text_of
 from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text, unit_beside
+from kb.trail.progress import Progress, Step
 from kb.trail.standing import Standing, standing_of
 from kb.verbs import Caller, Result, option
-
-if TYPE_CHECKING:
-    from kb.trail.progress import Progress, Step
 
 # Items of one list that the text shows.
 _SHOWN = 12
@@ -26,7 +23,6 @@ class Status:
 
 
 def run(request: Status, caller: Caller) -> Result:
-
     layout = caller.layout()
     db = caller.tables(layout)
     names = (request.target,) if request.target else trail.targets(db)
@@ -41,13 +37,11 @@ def run(request: Status, caller: Caller) -> Result:
 
 
 def standing_at(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
-
     return standing_of(db, target, text_of=lambda path: text_of(store.read_bytes(layout, path)))
 
 
 def only_target(db: sqlite3.Connection, target: str, *, ask: str) -> str:
     """The target that was named, or the only one there is. Raises KbError with the words of `ask` where there are several."""
-
     known = trail.targets(db)
     if not target and len(known) != 1:
         raise KbError(f"{ask}; known: {', '.join(known) or 'none'}")
@@ -67,13 +61,11 @@ def _line(standing: Standing) -> str:
     )
 
 
-def _figure(progress: "Progress", step: "Step") -> str:
-
+def _figure(progress: Progress, step: Step) -> str:
     return f"{progress.metric} {number_text(step.value)} {unit_beside(progress.metric, progress.unit)}".rstrip()
 
 
-def _variant(p: "Progress") -> list[str]:
-
+def _variant(p: Progress) -> list[str]:
     lines = [
         f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})"
     ]

@@ -15,7 +15,6 @@ class StopCheck:
 
 
 def run(request: StopCheck, caller: Caller) -> Result:
-
     layout = caller.layout()
     db = caller.tables(layout)
     target = only_target(db, request.target, ask="say which loop with --target")
