@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kb.claims.captured import Cell
-from kb.claims.case import BRACKETED, REFERS, ClaimCase, all_words, clauses_of, telling, weight_of
+from kb.claims.case import (
+    BRACKETED,
+    REFERS,
+    ClaimCase,
+    all_words,
+    clauses_of,
+    telling,
+    turned_round,
+    weight_of,
+)
 from kb.claims.cues import contrary
 from kb.claims.figures import numbers_of, stated_value
 from kb.claims.names import forms_of
-from kb.text import STOP, stem, unit_of, words_of
+from kb.text import STOP, numbers_in_words, stem, unit_of, words_of
 from kb.text.spelt import SPELT
 
 
@@ -46,7 +55,7 @@ def _cell_reason(case: ClaimCase, clause: str, value: float) -> str:
     ]
     if not at or any(value in _values(c.label) for c in at):
         return ""
-    words = all_words(case.spelt_out(case.claim))
+    words = all_words(case.spelt_out(_in_digits(case.claim)))
     if _fit(others, words, "label") > _fit(at, words, "label"):
         return f"stands in the row “{at[0].label}”"
     row = [c for c in others if c.quoted]
@@ -54,6 +63,11 @@ def _cell_reason(case: ClaimCase, clause: str, value: float) -> str:
         _fit(row, mine, "header") - _fit(at, mine, "header") for mine in (all_words(clause), words)
     )
     return f"stands in the column “{at[0].header}”" if next(filter(None, leads), 0) > 0 else ""
+
+
+def _in_digits(text: str) -> str:
+    """A text with its numbers in words beside it in digits."""
+    return " ".join([text, *(f"{n.value:g}" for n in numbers_in_words(text))])
 
 
 def _fit(cells: Iterable[Cell], words: set[str], part: str) -> float:
@@ -197,6 +211,35 @@ _LEADS = frozenset("the a an with of in on by for from at to without into per".s
 _TIMES = frozenset("week month quarter year night cycle".split())
 
 
+def reversed_sides(case: ClaimCase) -> str:
+    """Cause and effect, and what holds and what does not, stand in the claim as in the quote."""
+    for relation in _RELATIONS:
+        ends = [_ends(text, relation) for text in (case.claim, case.quote)]
+        if not all(ends):
+            continue
+        if turned_round(*ends[0], *ends[1]) == (False, True):
+            return "the claim turns round what the quote says of the one and the other"
+    return ""
+
+
+# What stands before and behind these; behind the group `back` they have changed places.
+_RELATIONS = (
+    re.compile(
+        r"\b(?:because(?: of)?|since|due to|owing to|thanks to|depends? on|stems? from|caused by)\b"
+        r"|(?P<back>\b(?:therefore|hence|thus|so that|leads? to|led to|causes?|caused)\b)"
+    ),
+    re.compile(r"(?:,|\band) (?:not|never)\b|\b(?:instead of|rather than)\b"),
+)
+
+
+def _ends(text: str, relation: re.Pattern[str]) -> tuple[set[str], ...]:
+    match = relation.search(text)
+    if not match:
+        return ()
+    ends = all_words(text[: match.start()]), all_words(text[match.end() :])
+    return ends[::-1] if match.lastgroup else ends
+
+
 def frame(case: ClaimCase) -> str:
     """No word of the claim stands in the place of another of the quote: behind a word that leads a thing in (or the same number in words), and
     before the same word (or, behind the same one, at the end).
@@ -230,7 +273,7 @@ def _frames(text: str) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 _YARDSTICK = re.compile(
-    r"\b(?P<sign>half as \w+|twice as \w+|as \w+|more|less|fewer|worse|better|\w{2,}er)\b(?P<left>[^.;]{0,60}?)\b(?:than|as)\s(?P<right>(?:[^,;.]|\.(?=\d))*)"
+    r"\b(?P<sign>half as \w+|twice as \w+|as \w+|more|less|fewer|worse|better|(?<!\ba )(?<!\bthe )(?!(?:ov|und|aft|oth|rath)er)\w{2,}er)\b(?P<left>[^.;]{0,60}?)\b(?:than|as)\s(?P<right>(?:[^,;.]|\.(?=\d))*)"
     r"|\b(?:compared (?:with|to)|versus|vs\.?|against)\s(?P<set>(?:[^,;.]|\.(?=\d))*)",
     re.IGNORECASE,
 )
@@ -243,79 +286,68 @@ def comparison(case: ClaimCase) -> str:
     if not mine:
         return ""
     left, right = _sides(case.claim, mine)
-    if not theirs:
-        return _weighed(case, left - right, right - left, mine["sign"] or "")
+    ahead = case.claim[: mine.start()]
+    measured = any(not ahead[n.end :].strip() for n in numbers_of(ahead))
+    told = bool(measured or theirs and theirs["right"])
+    weighed = "" if told else _weighed(case, left - right, right - left, mine["sign"] or "")
+    return weighed or (_compared_in(case, mine, theirs, measured=measured) if theirs else "")
+
+
+def _compared_in(
+    case: ClaimCase, mine: re.Match[str], theirs: re.Match[str], *, measured: bool
+) -> str:
+    left, right = _sides(case.claim, mine)
     apart = _values(theirs["set"] or "") - _values(case.claim)
-    measured = any(not case.claim[n.end : mine.start()].strip() for n in numbers_of(case.claim))
     if apart and measured:
         return f"the quote gives {min(apart):g} for “{theirs['set'].strip()[:60]}”, and not how much “{mine['sign']}” the one is than the other"
     first, second = _sides(case.quote, theirs)
     contraries = contrary(mine["sign"] or "", theirs["sign"] or "")
-    straight = bool(left & (first - second) and right & (second - first))
-    swapped = bool(left & (second - first) and right & (first - second))
+    straight, swapped = turned_round(left, right, first, second)
     if swapped and not contraries:
         return "the claim turns round what the quote compares"
     if straight and not swapped and contraries:
         return f"the claim says “{mine['sign']}” where the quote says “{theirs['sign']}”"
-    if right and _replaced(case, right, second):
-        return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
-
-
-def _replaced(case: ClaimCase, mine: set[str], theirs: set[str]) -> bool:
-    """Whether a claim compares with something else than its quote; where that says one word ("the old one"), with something of the source."""
-    names = theirs & set(forms_of(case.quote, case.known))
-    if names and not names & all_words(case.spelt_out(case.claim)):
-        return True
-    named = {w for w in theirs if not w.isdigit() and not unit_of(w)}
-    stated = all_words(case.spelt_out(f"{case.quote} {case.sentence}"))
-    strange = {w for w in mine - stated if len(w) > 2 and not w[0].isdigit()}
-    if len([w for w in named if not w[0].isdigit()]) < 2:
-        strange &= case.known | all_words(case.lead)
-    return bool(named and strange and not mine & named)
 
 
 def _weighed(case: ClaimCase, left: set[str], right: set[str], sign: str) -> str:
     """Whether the numbers of a quote say the contrary of a claim that only compares them."""
-    more, fewer = contrary(sign, "fewer"), contrary(sign, "more")
-    stated = _segments(case)
-    second = [s for s in stated if s.words & right]
-    first = [s for s in stated if s.words & (left - _union(s.words for s in second))]
+    # What is faster takes less, and does more.
+    speeds = ("faster", "slower")[:: 1 if _TIMED.search(f"{case.sentence} {case.about}") else -1]
+    more, fewer = (
+        any(contrary(sign, word) for word in words)
+        for words in zip(("fewer", "more"), speeds, strict=True)
+    )
+    stated = _stated(case)
+    second = [(words, values) for words, values in stated if words & right]
+    elsewhere = _union(frozenset(words) for words, _ in second)
+    first = [values for words, values in stated if words & (left - elsewhere)]
     if not first or not second or not more and not fewer:
         return ""
-    high, low = (first, second) if more else (second, first)
-    if max(high[0].values) > max(low[0].values):
+    one, other = max(first[0]), max(second[0][1])
+    if one > other if more else one < other:
         return ""
-    return f"the quote gives {max(first[0].values):g} against {max(second[0].values):g}, the claim says “{sign}”"
+    return f"the quote gives {one:g} against {other:g}, the claim says “{sign}”"
+
+
+def _stated(case: ClaimCase) -> list[tuple[set[str], set[float]]]:
+    """Numbers of the quote that the claim does not give, cell by cell or clause by clause, with the words that they are told of."""
+    told = [(f"{c.header} {c.label}", c.text) for c in case.table if c.quoted]
+    told = told or [(s.text, s.text) for s in _segments(case)]
+    own = _values(case.claim)
+    return [(all_words(of), values) for of, text in told if (values := _values(text) - own)]
+
+
+_TIMED = re.compile(r"(?:\d\s?|\()(?:[nµμmu]?s|min|minutes?|hours?|\w*seconds?|cycles?)\b")
 
 
 def _sides(text: str, comparison: re.Match[str]) -> tuple[set[str], set[str]]:
     """What a sentence compares, and with what."""
     # What opens the sentence with its yardstick says behind it what is compared.
-    left = (
-        f"{text[: comparison.start()]} {comparison['left'] or ''}"
-        if comparison.start() > 3
-        else text[comparison.end() :]
-    )
-    return all_words(left), all_words(
+    before = all_words(f"{text[: comparison.start()]} {comparison['left'] or ''}")
+    return before or all_words(text[comparison.end() :]), all_words(
         _GOES_OTHERWISE.split(comparison["right"] or comparison["set"] or "")[0]
     )
-
-
-_SIDES = re.compile(r";\s|,?\s\b(?:while|whereas|instead of)\b")
-
-
-def contrast(case: ClaimCase) -> str:
-    """Of two things that a quote sets against each other, each keeps what is told of it."""
-    parts = [all_words(part) for part in _SIDES.split(case.quote)]
-    sides = [all_words(c) for part in _SIDES.split(case.claim) for c in clauses_of(part)]
-    for left, right in zip(parts, parts[1:], strict=False):
-        if not left & right or 3 * len(left) > 4 * len(right):
-            continue
-        for words in sides:
-            if words & (left - right) and words & (right - left):
-                return f"the quote sets “{min(words & (left - right))}” against “{min(words & (right - left))}”, the claim puts them together"
-    return ""
 
 
 def support(case: ClaimCase) -> str:

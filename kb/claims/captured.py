@@ -82,6 +82,9 @@ class Captured:
             (end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST)
         )
         following = _SENTENCE_END.search(self.text, max(span.start, span.end - 1))
+        lines = self._lines_around(span)
+        if all(map(_is_row, self.text[lines.start : lines.end].split("\n"))):
+            return lines
         line = self.text.find("\n", start, span.start)
         if line >= 0 and self.text[start:line].lstrip().startswith("#"):
             start = line + 1  # A heading is no part of the sentence below it.
@@ -98,19 +101,24 @@ class Captured:
 
     def table_around(self, span: Span) -> tuple["Cell", ...]:
         """Every cell of the table that the quote touches, labels of rows apart; nothing outside tables."""
-        start = self.text.rfind("\n", 0, span.start) + 1
-        end = self.text.find("\n", span.end)
-        end = end if end >= 0 else len(self.text)
-        if not any(map(_is_row, self.text[start:end].split("\n"))):
+        around = self._lines_around(span)
+        quoted = [*filter(_is_row, self.text[around.start : around.end].split("\n"))]
+        if not quoted:
             return ()
-        above, below = self.text[:start].split("\n")[:-1], self.text[end:].split("\n")[1:]
+        above = self.text[: around.start].split("\n")[:-1]
+        below = self.text[around.end :].split("\n")[1:]
+        rows_above = [*takewhile(_is_row, reversed(above))]
+        if "|" not in quoted[0] and _GAP.search("".join(above[::-1][len(rows_above) :][:1])):
+            rows_above.append(above[-1 - len(rows_above)])  # A head of two columns and no label.
         lines = [
-            *((line, False) for line in [*takewhile(_is_row, reversed(above))][::-1]),
-            *((line, True) for line in self.text[start:end].split("\n") if _is_row(line)),
+            *((line, False) for line in rows_above[::-1]),
+            *((line, True) for line in quoted),
             *((line, False) for line in takewhile(_is_row, below)),
         ]
         rows = [(_cells(line), quoted) for line, quoted in lines if not _RULE.fullmatch(line)]
         headers = rows.pop(0)[0] if rows else []
+        if rows and len(headers) + 1 == len(rows[0][0]):
+            headers = ["", *headers]  # Nothing stands over the labels.
         while rows and _goes_below(rows[0][0]):
             # A header that spans columns stands over the first of them alone.
             spanning = accumulate(headers, lambda left, here: here or left)
@@ -122,6 +130,10 @@ class Captured:
             for label in (_label_of(row),)
             for text, header in zip(row[1:], headers[1:], strict=False)
         )
+
+    def _lines_around(self, span: Span) -> Span:
+        end = self.text.find("\n", span.end)
+        return Span(self.text.rfind("\n", 0, span.start) + 1, end if end >= 0 else len(self.text))
 
     def block_around(self, span: Span) -> Span:
         """The paragraph that holds the quote, to the blank lines around it."""
@@ -136,13 +148,42 @@ class Captured:
 
     def replies_to(self, span: Span) -> Iterator[str]:
         """How a thread goes on behind a quote: how the next turn begins, and what stands below each line that quotes it again (`> …`)."""
-        turn = _TURN.search(self.text, span.end)
-        starts = [turn.end()] if turn else []
+        turns = (at for at, how, _ in self.speakers if how == "turn" and at.start >= span.end)
+        starts = [at.end for at in turns][:1]
         cited = re.escape(self.text[span.start : span.end].split("\n")[0])
         for again in re.finditer(rf"^>.*{cited}.*\n(?:>.*\n|\s*\n)*", self.text, re.MULTILINE):
             starts.append(again.end())
         for start in starts:
             yield self.text[start : self.sentence_around(Span(start, start + 1)).end]
+
+    @cached_property
+    def speakers(self) -> list[tuple[Span, str, str]]:
+        """Who speaks behind which place, as (place, how it is told, name), in order."""
+        told = [
+            (Span(*m.span()), m.lastgroup or "", m[m.lastgroup])
+            for m in _SPEAKER.finditer(self.text)
+        ]
+        # Between mails bold words with a colon are fields of their heads.
+        mails = any(how == "sender" for _, how, _ in told)
+        return [speaker for speaker in told if not mails or speaker[1] != "turn"]
+
+    def speaker_of(self, span: Span) -> str:
+        """Who says what is quoted: the name below its paragraph or item, else the one that opens the turn, or the lines cited (`>`)."""
+        line = self._lines_around(Span(span.start, span.start))
+        ends = (self.text.find(mark, span.end) for mark in ("\n\n", "\n- "))
+        end = min((at for at in ends if at >= 0), default=len(self.text))
+        below = [
+            name
+            for at, how, name in self.speakers
+            if how == "signed" and span.start <= at.start < end
+        ]
+        cited = self.text[line.start : line.end].startswith(">")
+        above = [
+            name
+            for at, how, name in self.speakers
+            if at.start < span.start and (how == "wrote") == cited and how != "signed"
+        ]
+        return (below[:1] or above[-1:] or [""])[0]
 
     def _footnote_words(self, span: Span) -> list[str]:
         """Words that bear the mark of the note in which a quote ends."""
@@ -157,26 +198,11 @@ class Captured:
         labels = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
         labels += self._footnote_words(span)
         lines = self.text[: span.start].split("\n")[:-1]
-        level = 7
+        level = 8
         for number in range(len(lines) - 1, -1, -1):
-            line = lines[number].strip()
-            depth = len(line) - len(line.lstrip("#"))
-            if 0 < depth < level and line[depth : depth + 1] == " ":
-                level = depth
-                labels.append(line.lstrip("# "))
-            alone = (number == 0 or not lines[number - 1].strip()) and (
-                number + 1 == len(lines) or not lines[number + 1].strip()
-            )
-            if (
-                level == 7
-                and line
-                and alone
-                and len(line) <= _TITLE
-                and line[-1] not in '.,;!?”")'
-                and not line.startswith(("-", "* ", "|", ">", "#"))
-            ):
-                level = 2
-                labels.append(line)
+            if 0 < (depth := _depth(lines, number)) < level:
+                level = depth if depth < 7 else 2
+                labels.append(lines[number].strip().lstrip("# "))
             if level == 1:
                 break
         title = next((line.strip("# ") for line in self.text.split("\n", 3) if line.strip()), "")
@@ -185,14 +211,25 @@ class Captured:
         return " · ".join(labels)
 
 
+def _depth(lines: list[str], number: int) -> int:
+    """How deep the heading stands that a line is: 7 where it is a short line alone that ends in no mark, 0 for no heading."""
+    line = lines[number].strip()
+    if line.startswith(("#", "Subject: ")):
+        return 2 if line[0] == "S" else len(line.split()[0]) if set(line.split()[0]) == {"#"} else 0
+    beside = "".join(lines[max(0, number - 1) : number] + lines[number + 1 : number + 2]).strip()
+    plain = line and len(line) <= _TITLE and line[-1] not in '.,;!?”")'
+    return 7 if plain and not beside and not line.startswith(("-", "* ", "|", ">")) else 0
+
+
 _MARKED = re.compile(r"\s*(?:[-*+•]\s|[|>#]|\d+[.)]\s)")
 # A heading is a line of at most so many characters.
 _TITLE = 80
 # Bold words that open a line name what follows: a heading that runs into its paragraph.
 _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
-# A line that says who speaks.
-_TURN = re.compile(
-    r"^\s*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[^.\n]{0,40}:\s*(?=\n)\s*|^\*\*[^*\n]{1,30}:\*\*\s",
+# Who speaks: a mail's sender, whose lines are cited below, who wrote an answer, whose turn it is, who signs a comment.
+_SPEAKER = re.compile(
+    r"^\W*From:\W+(?P<sender>\w[^<\n]*\w)|^(?:On [^\n]*, )?(?P<wrote>\w[^,:<\n]{0,40}?) wrote:|^#+ [^\n]*\bby `?(?P<author>[^`\n]+)"
+    r"|^\s*\*\*(?P<turn>[^*\n]{1,30}?)(?::\*\*\s+|\*\*(?:[^.\n]{0,40}:|,[^.\n]{0,40})$\s*)|^(?!#)[^\n]*(?:—|--) ?`?(?P<signed>[A-Z][\w. ]*\w|(?<=`)\w[\w.-]*)`?$",
     re.MULTILINE,
 )
 # What is longer is no sentence, whatever stands in it.

@@ -15,7 +15,7 @@ class ClaimCase:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
     `sentence` is the sentence of the source that holds the quote, `lead` its paragraph up to that, `before` the paragraph before where the sentence speaks of something named earlier, `after` the next sentence in it, `heading` the headings above it, `table` the cells of a quoted table, `replies` how a
-    thread goes on behind it, `known` the stems of words that the source writes in small letters, `sentences` all of its sentences.
+    thread goes on behind it, `known` the stems of words that the source writes in small letters, `sentences` all of its sentences, `speaker` who says it and `speakers` who speaks there.
     """
 
     claim: str
@@ -30,6 +30,8 @@ class ClaimCase:
     known: frozenset[str]
     abbreviations: tuple[tuple[str, str], ...]
     sentences: tuple[tuple[str, str], ...]
+    speaker: str
+    speakers: frozenset[str]
 
     @property
     def whole(self) -> str:
@@ -41,7 +43,12 @@ class ClaimCase:
         """What the quote is about though it does not say so: the heading above it, the headers of its columns and labels of its rows."""
         cells = [c for c in self.table if c.quoted]
         return " · ".join(
-            [self.heading, *(c.header for c in cells), *dict.fromkeys(c.label for c in cells)]
+            [
+                self.heading,
+                self.speaker,
+                *(c.header for c in cells),
+                *dict.fromkeys(c.label for c in cells),
+            ]
         )
 
     @property
@@ -77,7 +84,7 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     refers = table or _PRONOUN.search(captured.text, around.start, around.end)
     before = captured.text[captured.block_before(block).start : block.start] if refers else ""
     return ClaimCase(
-        " ".join(claim.split()),
+        unbroken(" ".join(claim.split())),
         unbroken(captured.text[span.start : span.end]),
         unbroken(captured.text[around.start : around.end]),
         unbroken(captured.sentence_behind(around)),
@@ -89,6 +96,8 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
         _vocabulary(captured.text),
         _abbreviations(captured.text),
         _sentences(captured.text),
+        captured.speaker_of(span),
+        frozenset(name for *_, name in captured.speakers),
     )
 
 
@@ -97,12 +106,12 @@ def _whole(sentences: tuple[tuple[str, str], ...]) -> str:
     return " ".join(sentence for _, sentence in sentences)
 
 
-_LIGATURES = {ord(sign): text for sign, text in zip("ﬀﬁﬂﬃﬄﬅﬆ", "ff fi fl ffi ffl st st".split(), strict=True)}  # fmt: skip
+_LIGATURES = {ord(sign): text for sign, text in zip("ﬀﬁﬂﬃﬄﬅﬆ‐‑\u00ad", [*"ff fi fl ffi ffl st st - -".split(), ""], strict=True)}  # fmt: skip
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
 
 
 def unbroken(text: str) -> str:
-    """A text in which no word is broken by the end of a line, and no letters are joined and no accent stands apart."""
+    """A text in which no word is broken by the end of a line, and no letters are joined, no accent stands apart and a hyphen is one."""
     return unicodedata.normalize("NFC", _BROKEN.sub("", text).translate(_LIGATURES))
 
 
@@ -211,7 +220,7 @@ def telling(text: str) -> set[str]:
 
 
 _CLAUSE = re.compile(
-    r";\s|:\s(?!\W*\d)|,\s(?!from\b)|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n"
+    r";\s|:\s(?!\W*\d)|,\s(?!from\b)|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|(?:than|over)(?!\s+[\d~]))\b|[.!?]\s|\||\n"
 )
 
 
@@ -237,10 +246,16 @@ def clauses_of(text: str) -> Iterator[str]:
 def swapped(claim: str, quote: str) -> bool:
     """Whether a claim compares the two things that its quote compares, in the other order."""
     mine, theirs = (re.split(r"\b(?:than|as)\b", text) for text in (claim, quote))
-    left, right = all_words(mine[0]), all_words(mine[-1])
-    first, second = all_words(theirs[0]), all_words(theirs[-1])
-    compared = len(mine) > 1 and len(theirs) > 1
-    return compared and bool(left & (second - first) and right & (first - second))
+    ends = [all_words(text) for text in (mine[0], mine[-1], theirs[0], theirs[-1])]
+    return len(mine) > 1 and len(theirs) > 1 and turned_round(*ends)[1]
+
+
+def turned_round(
+    left: set[str], right: set[str], first: set[str], second: set[str]
+) -> tuple[bool, bool]:
+    """Whether two things stand to each other in a claim as in its quote, and whether they have changed places."""
+    one, other = first - second, second - first
+    return bool(left & one and right & other), bool(left & other and right & one)
 
 
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")

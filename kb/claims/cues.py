@@ -22,6 +22,7 @@ CUES = {
         "denies": r"not|no|never|cannot|\w*n['’]t",
         "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
         r"assuming|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
+        "exception": r"unless|except\w*|save for|other than|apart from|but for|excluding",
         # What is not known or not yet, and words that allow rather than doubt.
         "doubt": r"may|might|should|(?:could|would)(?! not|n)|expect\w*|predict\w*|hypothesi[sz]e\w*|hypothetical\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
         r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
@@ -100,12 +101,12 @@ faster quicker speedup accelerates | slower slowed slows slowdown
 increased rose grew raised gained climbed improved won doubled | decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed halved saved
 increase rise grow raise gain climb improve win | decrease fall drop shrink lower reduce decline lose loss worsen regress
 rises grows gains | falls drops shrinks loses
-higher larger bigger greater more twice | lower fewer smaller less half
+higher larger bigger greater more twice longer hotter warmer heavier | lower fewer smaller less half shorter cooler lighter
 doubled | halved
 better | worse lower
-hotter warmer | cooler colder
-longer | shorter
+hotter warmer | colder
 cheaper | dearer
+fast quick | long slow
 enabling enables enabled | disabling disables disabled
 adding adds added | removing removes removed dropping
 supported confirmed accepted kept | refuted rejected reverted discarded
@@ -137,7 +138,7 @@ thick | thin
 high | low
 strong stronger | weak weaker
 hard harder | soft softer easy easier
-heavy heavier | light lighter
+heavy | light
 early | late
 day | night
 summer | winter

@@ -8,7 +8,6 @@ from itertools import combinations
 from kb.claims.bounds import BEFORE, LIMITS, bound_of
 from kb.claims.captured import GROUPED
 from kb.claims.case import REFERS, ClaimCase, clauses_of, parts_of, swapped, telling
-from kb.claims.cues import has
 from kb.text import STOP, Number, numbers_in, numbers_in_words, stem, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
 
@@ -70,7 +69,7 @@ def _missing(
         return ""  # Half as many on one side are twice as many on the other.
     if written.isalpha() and written.lower() in words_of(case.quote):
         return ""
-    if has(case.claim, "changed") and _is_difference(case, number):
+    if _is_difference(case, number):
         return ""
     near = next((s[0] for s in stated for r in s if _same_value(number, r, loose=True)), None)
     if near:
@@ -89,7 +88,9 @@ def _is_difference(case: ClaimCase, number: Number) -> bool:
         units = {"pp" if a.unit == "%" else a.unit} if a.unit else {"", *_units_around(a, case)}
         results = [Number(float(apart), unit, 0, 0) for unit in units]
         for over, under in ((a.value, b.value), (b.value, a.value)):
-            results += [Number(over / under, "×", 0, 0), Number(abs(over / under - 1), "", 0, 0)]
+            ratio = over / under
+            results += [Number(ratio, "×", 0, 0), Number(100 * abs(ratio - 1), "%", 0, 0)]
+            results += [Number(abs(ratio - 1), "", 0, 0)]
         for result in results:
             unit = (_unit_name(r.unit) for r in _readings(number, case.claim))
             same = {"", result.unit} if result.unit in ("×", "") else {_unit_name(result.unit)}
@@ -134,7 +135,7 @@ def _of_one_kind(a: Number, b: Number, text: str, wanted: set[str]) -> bool:
         same = not noun or not behind or words_of(noun[0]) == behind
         return move in ("to", "→", "->") and len(noun) < 2 and same
     *_, beside = clauses_of(between)
-    owner = telling(beside)
+    owner = telling(beside) - {"down"}
     return _unit_name(a.unit) == _unit_name(b.unit) != "" and (not owner or bool(wanted & owner))
 
 
@@ -202,12 +203,17 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
     yield number
     if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
         yield number._replace(value=100 * number.value, unit="%")
+    if case and case.table and (scale := _THOUSANDS.search(f"{case.before} {case.about}")):
+        yield number._replace(value=number.value * SPELT[scale[1].lower()])
     behind = _BEHIND.match(text, number.end)
     unit = behind and _BARE.get(behind[2], behind[2])
     if behind and behind[2] not in STOP and unit_of(unit) and bool(behind[1]) == bool(number.unit):
         yield number._replace(unit=f"{number.unit}/{unit}" if number.unit else unit)
         if behind[3] and unit_of(behind[3]) and not number.unit:
             yield number._replace(unit=f"{behind[2]}/{behind[3]}")
+
+
+_THOUSANDS = re.compile(r"\b(thousand|million|billion)s?\b", re.IGNORECASE)
 
 
 def numbers_of(text: str) -> list[Number]:
@@ -274,7 +280,12 @@ def _same_value(claimed: Number, stated: Number, *, loose: bool = False) -> bool
 def stated_value(claimed: Number, case: ClaimCase) -> float:
     """The number of the quote that a claimed one stands for: equal to it, in another unit, or rounded."""
     stated = numbers_of(case.quote)
-    same = (n for loose in (False, True) for n in stated if _same_value(claimed, n, loose=loose))
+    same = (
+        n
+        for loose in (False, True)
+        for n in stated
+        if any(_same_value(claimed, r, loose=loose) for r in _readings(n, case.quote, case))
+    )
     return abs(next(same, claimed).value)
 
 
@@ -338,11 +349,13 @@ def _units_around(stated: Number, case: ClaimCase) -> set[str]:
     return next(filter(None, texts), set())
 
 
-_UNITS = re.compile(r"(?<!\w)[A-Za-zµμ%×]+(?:/[A-Za-z]+)*(?!\w)")
+_UNITS = re.compile(r"(?<!\w)[A-Za-zµμ×]+(?:/[A-Za-z]+)*(?!\w)|%")
 
 
 def _unit_name(spelling: str) -> str:
-    unit = unit_of(spelling)
+    # What is counted per run or per epoch has the unit that it is counted in.
+    whole, _, per = spelling.partition("/")
+    unit = unit_of(spelling if unit_of(per) else whole)
     return unit.name if unit else ""
 
 

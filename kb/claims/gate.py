@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kb.claims.belonging import comparison, contrast, frame, place, support
+from kb.claims.belonging import comparison, frame, place, reversed_sides, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import numbers
 from kb.claims.names import names
-from kb.claims.sense import cause, condition, direction, doer, extent, negation, turned
-from kb.claims.standing import attribution, denied, instruction, taken_back
+from kb.claims.sense import cause, condition, direction, extent, negation, turned
+from kb.claims.standing import attribution, denied, instruction
 from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
@@ -119,7 +119,7 @@ CHECKS: tuple[Check, ...] = (
     place,
     frame,
     comparison,
-    contrast,
+    reversed_sides,
     negation,
     condition,
     turned,
@@ -128,7 +128,6 @@ CHECKS: tuple[Check, ...] = (
     cause,
     attribution,
     denied,
-    taken_back,
 )
 # What goes by the absence of words alone: no rule has seen that claim and quote disagree.
-DOUBTS: tuple[Check, ...] = (support, doer)
+DOUBTS: tuple[Check, ...] = (support,)

@@ -49,19 +49,15 @@ def forms_of(text: str, known: frozenset[str]) -> dict[str, str]:
 
 _OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
 _LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
-_NUMERIC = re.compile(
-    r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?|(?P<counting>\d[\d.,]*-[a-z]{3,})"
-)
+_COUNTING = re.compile(r"\d[\d.,]*-[a-z]{3,}")
 
 
 def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
     """Whether a word is a number, what it counts (64-byte), or a unit."""
-    number = _NUMERIC.fullmatch(word)
     rate = "/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit()
     degrees = text[:start].endswith("degrees ")
-    return bool(
-        unit_of(word) or rate or degrees or number and (number["counting"] or start in read)
-    )
+    number = read.issuperset(range(start, start + len(word)))
+    return bool(unit_of(word) or rate or degrees or number or _COUNTING.fullmatch(word))
 
 
 def _opens(word: str, known: frozenset[str] | None) -> bool:
@@ -126,7 +122,8 @@ def names(case: ClaimCase) -> str:
     claimed = {*claimed, *("".join(filter(str.isalnum, w)) for w in fold(case.claim).split())}
     for name in names_in(case.claim, known=case.known):
         written = name.text.casefold()
-        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
+        whole = re.compile(rf"(?<!\w){re.escape(written)}(?!\w)")
+        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or whole.search(t))
         distance = next(stands, len(levels))
         nearer = _nearer(distance, quoted, [keys for _, keys in levels])
         alike = [key for key, form in nearer.items() if form == name.form]

@@ -27,6 +27,12 @@ _TAKES_BACK = re.compile(
 
 def attribution(case: ClaimCase) -> str:
     """What an earlier edition said, or somebody else, is claimed as theirs."""
+    opening = telling(" ".join(case.claim.split()[:2]))
+    named = [name for name in case.speakers if opening & telling(name)]
+    if case.speaker in named:
+        return ""
+    if named and case.speaker and not opening & telling(f"{case.quote} {case.sentence}"):
+        return f"{case.speaker} says that, not {named[0]}"
     if has(case.claim, "others", "past"):
         return ""
     match = CUES["others"].search(f"{meant(case)} {case.quote}")
@@ -50,44 +56,6 @@ def denied(case: ClaimCase) -> str:
         if has(text, "wrong") and _TAKES_BACK.match(text) and not _after_instead(case):
             return f"what follows takes it back: “{_start(text)}”"
     return ""
-
-
-def taken_back(case: ClaimCase) -> str:
-    """What the source takes back anywhere is no claim: a sentence there speaks of the same numbers, or in the same words, and says that it is wrong."""
-    own = " ".join(case.sentence.split())
-    settled = has(case.claim, "wrong") or has(case.claim, "denies")
-    for before, sentence in case.sentences:
-        beside = sentence in own or own in sentence
-        if (
-            not has(sentence, "wrong")
-            or beside
-            and (settled or has(case.quote, "wrong") or _after_instead(case))
-        ):
-            continue
-        whole = f"{before} {sentence}" if _TAKES_BACK.match(sentence) else sentence
-        if _speaks_of(whole, case.claim) and not has(case.claim, "wrong"):
-            return f"the source takes it back: “{_start(sentence)}”"
-    return ""
-
-
-def _speaks_of(retraction: str, claim: str) -> bool:
-    """Whether a retraction takes back a claim: it gives one of the claim's numbers as what was wrong, or, where one of both has no
-    numbers, shares three fifths of the claim's words.
-    """
-    mine = telling(claim)
-    words = {w for w in mine & telling(retraction) if not w[0].isdigit()}
-    stated, claimed = numbers_of(retraction), numbers_of(claim)
-    put = {
-        n.value
-        for m in CUES["instead"].finditer(retraction)
-        for n in numbers_of(retraction[m.end() :])
-    }
-    if not stated or not claimed:
-        return len(words) >= max(2, 0.6 * len(mine))
-    pairs = [(n, m) for n in claimed for m in stated if n.value == m.value and n.value not in put]
-    return any(
-        words and n.unit == m.unit if n.unit and m.unit else len(words) >= 2 for n, m in pairs
-    )
 
 
 def _start(text: str) -> str:
