@@ -313,7 +313,9 @@ def _compared_in(
 def _weighed(case: ClaimCase, left: set[str], right: set[str], sign: str) -> str:
     """Whether the numbers of a quote say the contrary of a claim that only compares them."""
     # What is faster takes less, and does more.
-    speeds = ("faster", "slower")[:: 1 if _TIMED.search(f"{case.sentence} {case.about}") else -1]
+    units = map(unit_of, words_of(f"{case.sentence} {case.about}"))
+    timed = "cycles" in case.context or any(u and u.dimension == "time" for u in units)
+    speeds = ("faster", "slower")[:: 1 if timed else -1]
     more, fewer = (
         any(contrary(sign, word) for word in words)
         for words in zip(("fewer", "more"), speeds, strict=True)
@@ -336,9 +338,6 @@ def _stated(case: ClaimCase) -> list[tuple[set[str], set[float]]]:
     told = told or [(s.text, s.text) for s in _segments(case)]
     own = _values(case.claim)
     return [(all_words(of), values) for of, text in told if (values := _values(text) - own)]
-
-
-_TIMED = re.compile(r"(?:\d\s?|\()(?:[nµμmu]?s|min|minutes?|hours?|\w*seconds?|cycles?)\b")
 
 
 def _sides(text: str, comparison: re.Match[str]) -> tuple[set[str], set[str]]:

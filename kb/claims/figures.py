@@ -203,17 +203,15 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
     yield number
     if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
         yield number._replace(value=100 * number.value, unit="%")
-    if case and case.table and (scale := _THOUSANDS.search(f"{case.before} {case.about}")):
-        yield number._replace(value=number.value * SPELT[scale[1].lower()])
+    above = words_of(f"{case.before} {case.about}") if case and case.table else ()
+    for scale in {"thousand", "million", "billion"} & {word.removesuffix("s") for word in above}:
+        yield number._replace(value=number.value * SPELT[scale])
     behind = _BEHIND.match(text, number.end)
     unit = behind and _BARE.get(behind[2], behind[2])
     if behind and behind[2] not in STOP and unit_of(unit) and bool(behind[1]) == bool(number.unit):
         yield number._replace(unit=f"{number.unit}/{unit}" if number.unit else unit)
         if behind[3] and unit_of(behind[3]) and not number.unit:
             yield number._replace(unit=f"{behind[2]}/{behind[3]}")
-
-
-_THOUSANDS = re.compile(r"\b(thousand|million|billion)s?\b", re.IGNORECASE)
 
 
 def numbers_of(text: str) -> list[Number]:

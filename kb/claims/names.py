@@ -115,15 +115,16 @@ def names(case: ClaimCase) -> str:
     if REFERS.match(part):
         part = case.sentence
     near = (case.quote, case.about, part, case.lead, case.before)
-    levels = [(t.casefold(), forms_of(t, case.known)) for t in map(case.spelt_out, near)]
-    levels.append((case.whole.casefold(), forms_of(case.whole, case.known)))
+    levels = [
+        (_apart(text), forms_of(text, case.known))
+        for text in (*map(case.spelt_out, near), case.whole)
+    ]
     quoted = forms_of(case.quote, case.known)
     claimed = forms_of(case.spelt_out(case.claim), case.known)
     claimed = {*claimed, *("".join(filter(str.isalnum, w)) for w in fold(case.claim).split())}
     for name in names_in(case.claim, known=case.known):
-        written = name.text.casefold()
-        whole = re.compile(rf"(?<!\w){re.escape(written)}(?!\w)")
-        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or whole.search(t))
+        written = _apart(name.text)
+        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
         distance = next(stands, len(levels))
         nearer = _nearer(distance, quoted, [keys for _, keys in levels])
         alike = [key for key, form in nearer.items() if form == name.form]
@@ -136,6 +137,13 @@ def names(case: ClaimCase) -> str:
                 f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
             )
     return ""
+
+
+@lru_cache(1 << 10)
+def _apart(text: str) -> str:
+    """Letters and digits of a text, with one blank around each run of them."""
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return f" {' '.join(words)} "
 
 
 def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]]) -> dict[str, str]:
