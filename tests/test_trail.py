@@ -742,3 +742,14 @@ def test_a_run_in_flight_is_no_last_run_of_a_standing(make_base):
         "v009-x.md"
     ]
     assert standing.progress[0].runs == 2
+
+
+def test_a_label_of_several_sentences_is_read_by_what_was_done_in_the_end():
+    def read(line: str) -> Verdict | None:
+        return facts(f"# T\n\n{line}\n").verdict.canonical
+
+    assert read("**Verdict:** the parser worked; its motion did not. Shelved for now.") == "refuted"
+    assert read("**Conclusion (recorded):** the stock size is preferable to tiles.") == "refuted"
+    assert read("**Status:** Concluded (run with a clear negative takeaway).") == "refuted"
+    assert read("**Status**: ✅ quick test passed, baseline-lite pending") == "supported"
+    assert read("**Result:** 1.9 → 1.3 ms here, 0.2 → 0.5 ms there") is None

@@ -27,7 +27,7 @@ _SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
     (Verdict.CRASH, "crash", "failed"),
     (
         Verdict.REFUTED,
-        r"refut reject falsif discard unsupported exhausted negative[\s-](?:result|finding)",
+        r"refut reject falsif discard unsupported exhausted negative[\s-](?:\w+[\s-])?(?:result|finding|takeaway|experiment)",
         "revert dead",
     ),
     (
@@ -36,7 +36,7 @@ _SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
         "flat tie park\\b",
     ),
     (Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
-    (Verdict.BASELINE, "baseline", ""),
+    (Verdict.BASELINE, r"^\W*baseline(?![\w-])", ""),
 )
 _DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
 
@@ -83,7 +83,7 @@ _VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
 _RUNNING = (
     "running in_progress open pending active draft proposed planned queued todo new started wip"
 )
-_ENDED = "complete completed filed done finished closed final executed measured tried tested analysed analyzed reviewed archived published ready implemented"
+_ENDED = "complete completed concluded filed done finished closed final executed measured tried tested analysed analyzed reviewed archived published ready implemented"
 _EMPTY = "none null n/a na tbd"
 RUNNING = frozenset((*_RUNNING.split(), *(w.replace("-", "_") for w in languages.RUNNING)))
 _LIFE = "|".join(

@@ -27,24 +27,24 @@ _OF_NO_USE = (
     r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
     r"\b(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"\b(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
-    r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b"
+    r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\b(?:is|are) (?:worse|slower)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b"
 )
 # What was there before stays, or the change does not go in.
-_OLD = r"(?:default|baseline|control|current|existing|old|original|previous|shipped|status quo)"
+_OLD = r"(?:default|baseline|control|current|existing|old|original|previous|shipped|vanilla|stock|status quo)"
 _NOT_TAKEN = (
     rf"\b(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
-    rf"(?<!new )\b{_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is kept|does not need|wins|won)\b|"
+    rf"(?<!new )\b{_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is (?:kept|preferable|better|faster|superior)|does not need|wins|won)\b|"
     r"\b(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl)\w*"
 )
 # What is done is of no use: of an action, or of what stands where something tried is spoken of.
 _USELESS = (
-    r"(?:do|does|can|could)(?:n['’]t|not| not) (?:really |actually )?(?:help|work|pay|fix|improve|matter|beat|speed|shorten|raise|reduce|lower|cut|move|change|be (?:ported|used))\b|"
+    r"(?:do|does|can|could)(?:n['’]t|not| not) (?:really |actually |materially |meaningfully )?(?:help|work|pay|replace|exceed|outperform|transfer|fix|improve|matter|beat|speed|shorten|raise|reduce|lower|cut|move|change|be (?:ported|used))\b|"
     r"\b(?:is|are|was|were) not (?:the |a )?(?:levers?|bottleneck|answer)\b"
 )
 _ACTION = r"^\W*(?:\w+ing\b|(?:an? |the )?(?:larger|bigger|longer|smaller|shorter|deeper|wider|more|fewer|less)\b|both\b|neither\b|it\b|this change)"
 # It was taken back.
 _TAKEN_BACK = (
-    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
+    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|for|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
     rf"\b(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
     rf"\b(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"
@@ -55,7 +55,7 @@ _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*
 # It is done, or in use.
 _DONE = r"✅|✔|\bDONE\b(?! (?:it|this|that))|\brolled out\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 _IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
-_OF_USE = r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b"
+_OF_USE = r"\b(?:works|worked|beats|outperforms|the best|helped|improved|paid off|good|gone down|better|faster)\b"
 _UNTRIED = (
     r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
     r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b"

@@ -148,11 +148,11 @@ def read_facts(page: Page, text: str) -> Facts:
     return page_facts.read_facts(page, text)
 
 
-def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
+def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
     """The places that may say a page's verdict, in the order in which they count, as (place, what it says)."""
     from kb.trail import verdicts
 
-    return verdicts.verdict_sayings(page, section)
+    return verdicts.verdict_sayings(page, *sections)
 
 
 def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:

@@ -4,6 +4,7 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -22,8 +23,8 @@ from kb.trail.verdicts import (
     decided_verdict,
     is_running,
     labelled_verdict,
-    titled_verdict,
     verdict_of,
+    verdict_sayings,
 )
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
@@ -78,9 +79,10 @@ def read_facts(page: Page, text: str) -> Facts:
     reasons = prose_of(own.get("verdict", ()), most=_REASON)
     why = prose_of(own.get("because", ()), most=_REASON)
     setup = prose_of(own.get("setup", ()), most=_SETUP)
-    verdict, saying = _verdict(page, passages, lead, reasons)
+    labelled = labelled_verdict(passages)
+    verdict = _verdict(page, passages, lead, (labelled_verdict(lead), labelled, reasons))
     # A verdict of several words is all that some pages say of why.
-    because = facts.because or reasons or why or saying or verdict.raw * (" " in verdict.raw)
+    because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
         verdict = VerdictRead(canonical_verdict(later[-1].verdict), later[-1].verdict, "note")
@@ -151,28 +153,19 @@ def _named(parts: list[_Part], name: str, lead: tuple[Passage, ...]) -> list[tup
 
 
 def _verdict(
-    page: Page, passages: tuple[Passage, ...], lead: tuple[Passage, ...], reasons: str
-) -> tuple[VerdictRead, str]:
-    """The verdict of a page, and the sentence that says it where neither field, head nor section did. What a page says of itself at its
-    head goes before what its Verdict section begins with, and that before any other label.
+    page: Page, passages: tuple[Passage, ...], lead: tuple[Passage, ...], sections: Sequence[str]
+) -> VerdictRead:
+    """The verdict of a page. What a page says of itself at its head goes before any other label, and that before what its Verdict section
+    begins with; a page that no type says to keep to a form says it in its sentences.
     """
-    section = titled_verdict(passages) or reasons
-    for saying in (labelled_verdict(lead), section):
-        verdict = verdict_of(page, saying)
-        if verdict.canonical not in (None, Verdict.OTHER):
-            return verdict, ""
-    saying = labelled_verdict(passages)
-    verdict = verdict_of(page, saying) if saying else verdict
-    if is_running(page, verdict) or page.field("type") or not passages:
-        return verdict, saying
-    if verdict.canonical in (None, Verdict.OTHER):
-        results = (
-            _between(passages, p.start, p.end) for p in places_of(page) if p.name == "results"
-        )
-        section = reasons or prose_of(p for part in results for p in part)
-        if decided := decided_verdict(page, section, lead, passages):
-            return decided, decided.raw
-    return verdict, saying
+    verdict = verdict_of(page, verdict_sayings(page, *sections))
+    if verdict.canonical not in (None, Verdict.OTHER) or is_running(page, verdict):
+        return verdict
+    if page.field("type") or not passages:
+        return verdict
+    parts = (_between(passages, p.start, p.end) for p in places_of(page) if p.name == "results")
+    section = sections[-1] or prose_of(p for part in parts for p in part)
+    return decided_verdict(page, section, lead, passages) or verdict
 
 
 def _between(passages: tuple[Passage, ...], start: int, stop: int) -> tuple[Passage, ...]:

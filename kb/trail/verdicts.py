@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain, zip_longest
 
 from kb import regex
 from kb.page import Page
@@ -34,7 +35,6 @@ _UNDECIDED = Phrases(
 _GAINED = Phrases(
     r"(?:improve[sd]|gain(?:s|ed)?|sav(?:es|ed)|speed-?up)\b[^.;]{0,40}?\b\d[\d.]*\s?(?:%|x|×), \d[\d.]*\s?(?:%|x|×) (?:faster|better|fewer|less|smaller|higher|improvement|gain|speed-?up)"
 )
-_TITLES = ("verdict", "outcome", "result", "results", "conclusion")
 # Of a section the first few sentences say how it came out, and what is kept may be what was there before.
 _LONGEST_SAYING, _TOLD = 300, 4
 _KEEPS = regex(r"\W*(?:keep|kept|stay)\w*\W+\w", re.IGNORECASE)
@@ -45,10 +45,10 @@ def is_running(page: Page, verdict: VerdictRead) -> bool:
     return verdict.canonical in (None, Verdict.OTHER) and status in RUNNING
 
 
-def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
+def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
     """The places that may say a page's verdict, in the order in which they count, as (place, what it says).
 
-    `section` is the Verdict section's prose.
+    `sections` are what labels and the Verdict section say.
     """
     suffix = page.stem.replace("_", "-").rpartition("-")[2].lower()
     return (
@@ -62,17 +62,17 @@ def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
         ),
         ("status", page.field("status")),
         ("name", suffix if suffix in _SUFFIXES else ""),
-        ("section", section),
+        *(("section", section) for section in sections if section),
     )
 
 
-def verdict_of(page: Page, section: str) -> VerdictRead:
-    """Verdict of a page: the first place that says one; a baseline by name is one unless it failed.
+def verdict_of(page: Page, sayings: Iterable[tuple[str, str]]) -> VerdictRead:
+    """Verdict of a page by its places: the first that says one; a baseline by name is one unless it failed.
 
     A status outside the vocabulary may speak of the page and not of the run, so a place after it that says a verdict goes first.
     """
     read = VerdictRead()
-    for source, raw in verdict_sayings(page, section):
+    for source, raw in sayings:
         verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
         if source == "section":
             verdict, raw = _of_section(raw)
@@ -99,8 +99,8 @@ def verdict_of(page: Page, section: str) -> VerdictRead:
 
 
 def _of_section(section: str) -> tuple[Verdict | None, str]:
-    """Verdict of a section's first sentence, and what says it: the words of a verdict, else what it reports. What is kept is the change,
-    unless the sentences after it say that this was of no use: then it is what was there before.
+    """Verdict of what a section or a label says, and the sentence that says it: by the words of a verdict with which it begins, else by
+    what its first sentences report. What was done in the end counts before what worked, and what is kept may be what was there before.
     """
     whole = sentences_of(section)[:_TOLD] or [""]
     # What is confirmed stands behind it, and may be a failure.
@@ -108,12 +108,19 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
         (s if s.lower().startswith("confirmed") else s.partition("; ")[0])[:_LONGEST_SAYING]
         for s in whole
     ]
-    verdict = field_verdict(sentences[0])
-    failed = report_in(" ".join(sentences))[0] is ReportKind.FAILED
-    if verdict is Verdict.SUPPORTED and failed and _KEEPS.match(sentences[0]):
-        verdict = Verdict.REFUTED
+    verdict = canonical_verdict(sentences[0])
+    report, _ = report_in(" ".join(whole), is_try=True)
     if verdict in (None, Verdict.OTHER):
-        verdict = _REPORTED.get(report_in(sentences[0], is_try=True)[0], verdict)
+        words = outcome_verdict(sentences[0]) or verdict
+        verdict = (
+            _REPORTED.get(report, words)
+            if words in (None, Verdict.OTHER, Verdict.SUPPORTED)
+            else words
+        )
+    elif (
+        verdict is Verdict.SUPPORTED and report is ReportKind.FAILED and _KEEPS.match(sentences[0])
+    ):
+        verdict = Verdict.REFUTED
     return verdict, sentences[0]
 
 
@@ -148,22 +155,6 @@ def _decisions(text: str, title: str, ends: str) -> list[tuple[Verdict, str]]:
     return [*final, *((Verdict.INCONCLUSIVE, s) for s in undecided), *failed]
 
 
-def titled_verdict(passages: Iterable[Passage]) -> str:
-    """What headings say of how the run came out ("Verdict: refuted"); empty where none says a verdict, or two say different ones."""
-    titles = (
-        p.text.replace(" — ", ": ").replace(" - ", ": ").partition(":")
-        for p in passages
-        if p.kind == "heading" and p.above
-    )
-    return _agreed(
-        [
-            saying.strip()
-            for name, _, saying in titles
-            if name.lower().split()[-1:] and name.lower().split()[-1] in _TITLES
-        ]
-    )
-
-
 def _agreed(sayings: Sequence[str]) -> str:
     """The first of several sayings that says a verdict; empty if none does, or if they differ: then each may be about a part of the run."""
     verdicts = [(verdict, saying) for saying in sayings if (verdict := outcome_verdict(saying))]
@@ -171,31 +162,29 @@ def _agreed(sayings: Sequence[str]) -> str:
 
 
 def labelled_verdict(passages: Sequence[Passage]) -> str:
-    """What stands behind a label of an outcome ("**Outcome**: reverted", a row of two cells, below a heading "Status"), by the first label
-    that says one verdict.
+    """What stands behind a label of an outcome ("**Outcome**: reverted", a row of two cells, a heading "Verdict: refuted", below a heading
+    "Status"), by the first label that says one verdict.
     """
     sayings: dict[str, list[str]] = {}
     for name, saying in _labelled(passages):
-        name = "verdict" if name.endswith(" verdict") else name
+        name = "verdict" if name.endswith(" verdict") else name.partition(" (")[0]
         if name in OUTCOME_LABELS:
             sayings.setdefault(name, []).append(saying)
     agreed = (_agreed(sayings.get(name, ())) for name in OUTCOME_LABELS)
-    # A verdict may be a sentence.
-    first = sayings.get("verdict", [""])[0]
-    read = _of_section(first)[0] not in (None, Verdict.OTHER)
-    return next(filter(None, agreed), first if read else "")
+    # What judges may be a sentence; a result that is one gives figures, and a status speaks of the page.
+    spoken = (sayings[name][0] for name in ("verdict", "conclusion", "decision") if name in sayings)
+    sentences = (text for text in spoken if _of_section(text)[0] not in (None, Verdict.OTHER))
+    return next(chain(filter(None, agreed), sentences), "")
 
 
 def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
     """Labels, headings and rows of two cells in small letters, each with what stands behind or below it."""
-    for place, passage in enumerate(passages):
-        below = (
-            passages[place + 1].text
-            if place + 1 < len(passages) and passages[place + 1].kind == "paragraph"
-            else ""
-        )
+    for passage, after in zip_longest(passages, passages[1:]):
+        below = after.text if after and after.kind == "paragraph" else ""
         if passage.kind == "heading":
-            yield passage.text.lower(), below
+            title = passage.text.replace(" — ", ": ").replace(" - ", ": ")
+            name, _, behind = title.partition(":")
+            yield name.lower(), behind.strip() or below
         elif passage.label:
             yield passage.label, passage.behind or below
         for row in passage.rows:
