@@ -1018,14 +1018,6 @@ def test_a_row_that_was_cut_off_keeps_its_columns_unless_words_stand_among_its_f
     assert (told(log("gap.csv", missing))["kept"], told(log("gap.csv", missing))["discarded"]) == (2, 1)
 
 
-def test_tables_between_rules_keep_the_names_of_their_columns(log):
-    table = "===  ========  =====  ========\nrun  change    loss   status\n===  ========  =====  ========\n{}===  ========  =====  ========\n"
-    first, second = (table.format("".join(f"{i:<5}{c:<10}{v:<7}{s}\n" for i, c, v, s in rows)) for rows in (
-        [(1, "baseline", 0.91, "kept"), (2, "wider", 0.95, "reverted")], [(3, "swiglu", 0.88, "kept"), (4, "deeper", 0.93, "reverted")]))
-    runs = runs_of(log("notes.rst", f"Tuning notes\n============\n\nRows below.\n\n{first}\nLater we went on.\n\n{second}\nNext\n----\n\n* dropout\n"))
-    assert [(m.name, m.value) for r in runs for m in r.metrics] == [("loss", 0.91), ("loss", 0.95), ("loss", 0.88), ("loss", 0.93)]
-
-
 def test_signs_before_lines_are_verdicts_only_where_both_stand_again_and_lines_tell_none(log):
     signed = "+ pooled buffers: 12.1 ms\n- custom allocator: 14 ms\n+ fused epilogue: 11.8 ms\n- tile 64: 13 ms\n"
     assert counts(told(log("signed.txt", signed)))[:3] == (4, 2, 2)

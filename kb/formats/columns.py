@@ -1,34 +1,22 @@
 """Columns of any results table: what each is for, by its header and by what its cells hold. Refuses to look at which side values move to."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import Literal
 
-from kb.formats.measuring import has_decimal_comma, moment, quantity_of
+from kb.formats.reading import moment, quantity_of
 from kb.run.direction import direction_of, is_resource, word_set, words_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import SIGNS, is_status, outcome_of, status_words
 
-
-class ColumnRole(StrEnum):
-    """What a column is for."""
-
-    ID = "id"
-    RANK = "rank"
-    CODE = "code"
-    STATUS = "status"
-    TEXT = "text"
-    TIME = "time"
-    DELTA = "delta"
-    METRIC = "metric"
-    LEVER = "lever"
-    CHECK = "check"
-    NOTE = "note"
-
+# What a column is for.
+ColumnRole = Literal[
+    "id", "rank", "code", "status", "text", "time", "delta", "metric", "lever", "check", "note"
+]  # fmt: skip
 
 _RANK = word_set("rank place position pos")
 _ID = word_set(
@@ -138,37 +126,28 @@ class LogColumn:
 
     @cached_property
     def signed(self) -> bool:
-        """Whether it is named for verdicts and tells them by signs: `+` what was kept, `-` what was not."""
+        """Whether it tells verdicts by signs: `+` what was kept, `-` what was not."""
         return self.key in STATUS | _STATUS_TOO and {"+", "-"} <= {c.strip() for c in self.cells}
 
     @cached_property
     def filled(self) -> list[str]:
         """The cells that say anything."""
-        return [bare(c) for c in self.cells if c.strip("" if self.signed else " -–—") and c.strip()]
-
-    @property
-    def commas(self) -> bool:
-        """Whether its cells have decimal commas: one can be nothing else."""
-        return any(map(has_decimal_comma, self.filled))
+        blank = " " if self.signed else " -–—"
+        return [bare(c) for c in self.cells if c.strip(blank)]
 
     @cached_property
     def numeric(self) -> bool:
         """Whether at least half of what it says are quantities."""
-        filled = self.filled
-        return bool(filled) and 2 * sum(quantity_of(c) is not None for c in filled) >= len(filled)
+        return self.share(quantity_of) >= 0.5
+
+    def share(self, test: Callable[[str], object]) -> float:
+        """Which part of the cells that say anything pass a test."""
+        return sum(bool(test(c)) for c in self.filled) / len(self.filled) if self.filled else 0.0
 
     @cached_property
     def status_share(self) -> float:
         """Which part of the cells that say anything are words of the status vocabulary."""
-        filled = self.filled
-        known = sum(is_status(c) or self.signed and c in SIGNS or c == "loss" for c in filled)
-        return known / len(filled) if filled else 0.0
-
-    @cached_property
-    def decides(self) -> bool:
-        """Whether its cells tell kept from discarded, or crashed from measured."""
-        ran = any(status_words(c) in _ENDED for c in self.filled)
-        return bool(self.outcomes & DECIDED) or ran and Outcome.CRASHED in self.outcomes
+        return self.share(lambda c: is_status(c) or self.signed or c == "loss")
 
     @cached_property
     def ends(self) -> bool:
@@ -183,41 +162,27 @@ class LogColumn:
         return outcomes - {Outcome.DISCARDED} if self.ends else outcomes
 
     @property
-    def grows(self) -> bool:
-        """Whether it counts what came out: `max_verified`, another number on every row, is set by nobody."""
-        named = _SETTING & key_words(self.name) or self.key in SETTINGS
-        return not named and self.numeric and len({*self.filled}) == len(self.filled) > 2
-
-    @property
-    def is_yes_no(self) -> bool:
-        return (
-            bool(_DECIDING & key_words(self.name))
-            and bool(self.filled)
-            and all(c.lower() in _YES | _NO for c in self.filled)
-        )
-
-    @property
-    def few_words(self) -> bool:
-        """Whether its cells are a few words said over and over, as statuses are."""
-        return len({*self.filled}) <= 8 and all(
-            len(w) < 26 and w[:1].isalpha() and not quantity_of(w) for w in self.filled
-        )
+    def decides(self) -> bool:
+        """Whether its cells tell kept from discarded, or crashed from measured."""
+        ran = any(status_words(c) in _ENDED for c in self.filled)
+        return bool(self.outcomes & DECIDED) or ran and Outcome.CRASHED in self.outcomes
 
 
 def status_weight(column: LogColumn) -> float:
     """How likely a column holds the statuses; 0 where it does not."""
     key, share = column.key, column.status_share
-    if column.is_yes_no:
+    if _DECIDING & key_words(column.name) and column.share(lambda c: c.lower() in _YES | _NO) == 1:
         return 2.5
     if key in STATUS and share > 0:
         return 3 + share + 2 * bool(column.outcomes & DECIDED)
-    if (share >= 0.6 or share >= 0.4 and column.few_words) and column.decides:
+    # A few words said over and over, of which not all are known.
+    few = len({*column.filled}) <= 8 and not any(quantity_of(w) for w in column.filled)
+    if share >= (0.4 if few else 0.6) and column.decides:
         return share + (2 if key in _STATUS_TOO else 1)
     if key in _STATUS_TOO and share >= 0.6:
         return share
     # Without one known word it is believed only where no other column decides.
-    worded = key in STATUS and not any(map(quantity_of, column.cells))
-    return 0.5 if worded and (column.headed or column.filled) else 0.0
+    return 0.5 if key in STATUS and not any(map(quantity_of, column.cells)) else 0.0
 
 
 def outcome_in(name: str, cell: str) -> Outcome:
@@ -255,35 +220,41 @@ def role_of(column: LogColumn) -> ColumnRole:
     answers = bool(filled) and all(c.lower() in _PASSED | _FAILED for c in filled)
     known = bool(direction_of(column.name))
     if key in CHECKS and (answers or not numeric) or answers and known:
-        return ColumnRole.CHECK
+        return "check"
     if DELTAS & key_words(column.name) or "Δ" in column.name:
-        return ColumnRole.METRIC if known and is_speedup(column.name) else ColumnRole.DELTA
+        return "metric" if known and is_speedup(column.name) else "delta"
     if not column.headed:
         return _role_of_cells(column)
     if known or is_aim(key) and (numeric or not filled):
-        return ColumnRole.METRIC
+        return "metric"
     if {key, own_word(key)} & {*TEXT, *REASON}:
-        return ColumnRole.TEXT
-    if key.startswith("params_") or is_setting(column.name) and not column.grows:
-        return ColumnRole.LEVER
+        return "text"
+    if key.startswith("params_") or is_setting(column.name) and not _grows(column):
+        return "lever"
     if numeric:
-        return ColumnRole.METRIC if key.isascii() else _role_of_cells(column)
+        return "metric" if key.isascii() else _role_of_cells(column)
     switched = bool(filled) and all(c.lower() in _SWITCHES for c in filled)
-    return ColumnRole.LEVER if switched else ColumnRole.NOTE
+    return "lever" if switched else "note"
+
+
+def _grows(column: LogColumn) -> bool:
+    """Whether it counts what came out: `max_verified`, another number on every row, is set by nobody."""
+    named = _SETTING & key_words(column.name) or column.key in SETTINGS
+    return not named and column.numeric and len({*column.filled}) == len(column.filled) > 2
 
 
 def _marking_role(column: LogColumn) -> ColumnRole | None:
     """Role of a column that marks a run: its rank, time, number or code; None where it does not."""
     key, words = column.key, key_words(column.name)
     moments = [*map(moment, column.filled)]
-    clock, day = words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & _DAYS
+    clock, day = (words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & _DAYS)
     if key in _RANK:
-        return ColumnRole.RANK
+        return "rank"
     if any(moments) and (day or clock and all(moments)) or key in _TIME and not moments:
-        return ColumnRole.TIME
+        return "time"
     if key in _ID and (key != "experiment" or column.numeric):
-        return ColumnRole.ID
-    return ColumnRole.CODE if key in _CODE else None
+        return "id"
+    return "code" if key in _CODE else None
 
 
 def own_word(key: str) -> str:
@@ -307,15 +278,15 @@ def _role_of_cells(column: LogColumn) -> ColumnRole:
     digits = [c for c in filled if c.isascii() and c.isdigit()]
     hashes = [c for c in filled if re.fullmatch(r"[0-9a-f]{7,40}|HEAD", c)]
     if filled and len(hashes) * 2 > len(filled) and len(digits) < len(filled):
-        return ColumnRole.CODE
+        return "code"
     if any(map(moment, filled)) and not column.numeric:
-        return ColumnRole.TIME
+        return "time"
     if column.numeric:
         counted = [int(c) for c in digits if len(c) < 16]
         steps = sum(b - a == 1 for a, b in pairwise(counted))
         consecutive = len(counted) == len(filled) > 2 and steps * 2 > len(filled)
-        return ColumnRole.ID if consecutive else ColumnRole.METRIC
-    return ColumnRole.NOTE
+        return "id" if consecutive else "metric"
+    return "note"
 
 
 def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:

@@ -9,14 +9,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.formats.clauses import CLAUSES, DECIDED, LONGEST, closing, part_of, spoken_in, status_in
 from kb.formats.markup import pages_of
-from kb.formats.measuring import quantity_of
-from kb.formats.outline import BOLD_LEVEL, DASHES, DAY, ITEM_LEVEL, Outline, TextUnit
+from kb.formats.outline import (
+    BOLD_LEVEL,
+    CLAUSES,
+    DASHES,
+    DAY,
+    DECIDED,
+    ITEM_LEVEL,
+    LONGEST,
+    Outline,
+    TextUnit,
+    closing,
+    part_of,
+    spoken_in,
+    status_in,
+)
+from kb.formats.reading import quantity_of
 from kb.run.direction import direction_of
 from kb.run.record import Outcome
 from kb.run.status import MARKS, NOT_BEGUN, is_status, outcome_of, status_words
 from kb.schema import FIELD_NAMES, label_kind
+from kb.text import sentences_of
 
 _ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
 BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
@@ -37,6 +51,7 @@ class TextEntry:
     fields: dict[str, str] = field(default_factory=dict)
     spoken: list[tuple[str, str, str]] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
+    continued: str = ""
 
     def say(self, key: str, text: str) -> None:
         """Add text to a part, or to what belongs to none."""
@@ -54,30 +69,21 @@ class TextEntry:
     @property
     def declared(self) -> str:
         """The status that its title or a line `Verdict: KEPT` states."""
-        title = self.unit.title
-        texts = [m[1] for m in BRACKETS.finditer(title)]
+        texts = [m[1] for m in BRACKETS.finditer(self.unit.title)]
         # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
-        ends = texts[-1].split()[:1] if title.endswith("]") and texts else []
-        texts += [w for w in ends if outcome_of(w) is not Outcome.OTHER and is_status(w)]
+        texts += texts[-1].split()[:1] if texts and self.unit.title.endswith("]") else []
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
         words = [word for text in texts if (word := status_in(text))]
-        words += [mark for mark in MARKS if mark in title]
+        words += [mark for mark in MARKS if mark in self.unit.title]
         decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
         below = [d for d in (self.decision, self.unit.mark) if d] or words
-        return (decided or below or [""])[-1 if decided else 0]
+        return decided[-1] if decided else next(iter(below), "")
 
     @property
     def status(self) -> str:
         """What was decided, as written: declared, else by the sentence that it closes with, else by the heading above."""
-        title = CLAUSES.split(self.unit.title, maxsplit=1)[1:]
-        status = self.declared or closing(
-            [
-                *(p for p in self.pieces[1:] if len(p.split()) < 4),
-                *title,
-                *self.other,
-                *self.parts.values(),
-            ]
-        )
+        title = [*self.pieces[1:], *CLAUSES.split(self.unit.title, maxsplit=1)[1:]]
+        status = self.declared or closing([*title, *self.other, *self.parts.values()])
         open_ = outcome_of(status) is Outcome.OTHER and status_words(status) not in NOT_BEGUN
         above = outcome_of(self.unit.section) is not Outcome.OTHER or not status
         return self.unit.section if open_ and above else status
@@ -89,12 +95,8 @@ class TextEntry:
     @property
     def day(self) -> str:
         """The day that it says, else that of a heading above."""
-        dated = DAY.search(self.parts.get("when", "")) or DAY.search(self.unit.title)
+        dated = DAY.search(f"{self.parts.get('when', '')} {self.unit.title}")
         return dated[1] if dated else self.unit.day
-
-    @property
-    def begun(self) -> bool:
-        return self.unit.mark != "todo" and status_words(self.status) not in NOT_BEGUN
 
 
 def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
@@ -102,23 +104,21 @@ def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
     entry = TextEntry(unit, figures=dict(unit.figures))
     for clause in CLAUSES.split(unit.title, maxsplit=1)[1:]:
         entry.spoken += spoken_in(clause)
-    _gather(entry, unit, runs, "", "")
+    _gather(entry, unit, runs, "")
     return entry
 
 
-def _gather(entry: TextEntry, unit: TextUnit, runs: set[int], part: str, into: str) -> str:
-    """Read the lines below a unit into an entry; gives the part that the next line may continue."""
+def _gather(entry: TextEntry, unit: TextUnit, runs: set[int], part: str) -> None:
+    """Read the lines below a unit into an entry, those below a heading of their own into the part that it names."""
     for piece in unit.below:
         if isinstance(piece, str):
-            into = _add(entry, piece, into, part)
+            _add(entry, piece, part)
+        elif id(piece) not in runs and piece.level >= BOLD_LEVEL:
+            _add(entry, piece.text, part)
+            _gather(entry, piece, runs, part)
         elif id(piece) not in runs:
-            inner = part
-            if piece.level >= BOLD_LEVEL:
-                into = _add(entry, piece.text, "", part)
-            elif not _decide(entry, piece.text):
-                inner = part_of(piece.text)
-            into = _gather(entry, piece, runs, inner, into if piece.level == ITEM_LEVEL else "")
-    return into
+            _decide(entry, piece.text)
+            _gather(entry, piece, runs, part_of(piece.text))
 
 
 def _decide(entry: TextEntry, text: str) -> bool:
@@ -138,7 +138,7 @@ def _decide(entry: TextEntry, text: str) -> bool:
         return False
     status = named[2].strip("* ")
     opening = re.split(r"[.;:,!—–→]|\s-\s", status, maxsplit=1)[0].strip("* ")
-    word = status_in(status) or (opening if len(opening.split()) < 4 and is_status(opening) else "")
+    word = status_in(status) or (opening if is_status(opening) else "")
     if not word or kind in ("result", "results") and outcome_of(word) is Outcome.OTHER:
         return False
     # `Outcome: REGRESSION`, then `Status: DO NOT USE`: what was done goes before what was seen.
@@ -148,40 +148,31 @@ def _decide(entry: TextEntry, text: str) -> bool:
     return True
 
 
-def _add(entry: TextEntry, text: str, into: str, part: str) -> str:
-    """Put one line where it belongs: a part it names, the part it continues, the part it stands in. Gives the part that the next line may continue."""
+def _add(entry: TextEntry, text: str, part: str) -> None:
+    """Put one line where it belongs: the part or the figure that it names, else the part that it stands in."""
     named = _FIELD.match(text[:LONGEST])
     key = part_of(named[1]) if named else ""
-    if named and not key:
-        entry.fields.setdefault(named[1].strip(), named[2].strip("* "))
-    if _decide(entry, text):
-        return ""
-    # `12.3 ms (was 12.9), that is noise`: a remark stands behind the comma.
-    value = named[2].partition(", ")[0].strip() if named else ""
-    figure = quantity_of(value) if named and not re.search(r"[.;]\s", named[2]) else None
-    # `Time: 48.2 s` is measured; `Time: 14:05` is when.
-    if key and not (key == "when" and figure and figure.unit):
-        entry.say(key, named[2])
-        at = 0 if key == "result" else len(entry.spoken)
-        entry.spoken[at:at] = spoken_in(named[2])
-        return key
-    if figure:
-        entry.figures.setdefault(named[1].strip(), value)
-        return ""
-    for sentence in re.split(r"(?<=[.;!?])\s+(?=[^\W\d_])|(?<=[。；])", text[:LONGEST]):
-        _decide(entry, sentence)
-    entry.spoken += spoken_in(text)
+    name, value = (named[1].strip(), named[2].strip("* ")) if named else ("", "")
+    if name and not key:
+        entry.fields.setdefault(name, value)
     item = text.startswith(("- ", "* ", "+ "))
-    entry.say(into if into and not named and not item else part, text[2:] if item else text)
-    return into if not item else ""
-
-
-def _has_digit(entry: TextEntry) -> bool:
-    return any(map(str.isdigit, entry.unit.title))
-
-
-def _opening(entry: TextEntry) -> str:
-    return entry.unit.title.lower().partition(" ")[0]
+    before, entry.continued = "" if item or named else entry.continued, key
+    if _decide(entry, text):
+        entry.continued = ""
+        return
+    # `12.3 ms (was 12.9), that is noise`: a remark stands behind the comma.
+    figure = value.partition(", ")[0]
+    if key:
+        entry.say(key, value)
+        entry.spoken[:0] = spoken_in(value)
+    elif quantity_of(figure) and not re.search(r"[.;]\s", value):
+        entry.figures.setdefault(name, figure)
+    else:
+        for sentence in sentences_of(text[:LONGEST]):
+            _decide(entry, sentence)
+        entry.spoken += spoken_in(text)
+        entry.say(before or part, text[2:] if item else text)
+        entry.continued = before
 
 
 def common_figure(entries: Sequence[TextEntry]) -> str:
@@ -191,52 +182,42 @@ def common_figure(entries: Sequence[TextEntry]) -> str:
     return name if direction_of(name) and 2 * times > len(entries) > 3 else ""
 
 
-def _without_talk(begun: list[TextEntry], openings: set[str]) -> list[TextEntry]:
-    """Where all that came out begin with one word (`tried …`), the others are talk between them."""
-    return begun if len(openings) > 1 else [e for e in begun if _opening(e) in openings]
-
-
 def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
-    """Items of a list that are runs: below a status alone, or most say what came out and a figure or two, or close with one of the same name."""
+    """Items of a list that are runs: below a status alone, or most say what came out, or close with a figure of the same name."""
     if common_figure(begun):
         return [e for e in begun if e.status or e.spoken]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
-    begun = _without_talk(begun, {_opening(e) for e in decided}) if len(decided) > 2 else begun
-    under = decided and all(e.unit.section for e in begun)
-    figures = sum(map(_has_digit, begun)) * 3 >= len(begun)
-    if not under and not (figures and len(decided) * 2 >= len(begun) > 1):
+    # Where all that came out begin with one word (`tried …`), the others are talk between them.
+    openings = {_opening(e) for e in decided}
+    if len(openings) == 1 and len(decided) > 2:
+        begun = [e for e in begun if _opening(e) in openings]
+    under = all(e.unit.section for e in begun)
+    if not decided or not under and not len(decided) * 2 >= len(begun) > 1:
         return []
-    return _labelled([e for e in begun if e.status or _has_digit(e)])
+    stated = [e for e in begun if e.status or any(map(str.isdigit, e.unit.title))]
+    labelled = [e for e in stated if e.unit.label]
+    return labelled if 2 * len(labelled) >= len(stated) else stated
 
 
-def _labelled(begun: list[TextEntry]) -> list[TextEntry]:
-    """Of entries of which most have a label those that have one."""
-    labelled = [e for e in begun if e.unit.label]
-    return labelled if 2 * len(labelled) >= len(begun) else begun
+def _opening(entry: TextEntry) -> str:
+    return entry.unit.title.lower().partition(" ")[0]
 
 
-def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
-    """Headings without a number that are runs: those that say how they came out where most do, else those that declare it."""
-    decided = [e for e in begun if e.outcome is not Outcome.OTHER]
-    if len(decided) * 2 >= len(begun) > 2:
+def _of_headings(begun: list[TextEntry]) -> list[TextEntry]:
+    """Headings without a number that are runs: all where most say how they came out, else those that do."""
+    stated = [e for e in begun if e.outcome is not Outcome.OTHER]
+    if len(stated) * 2 >= len(begun) > 2:
         return [e for e in begun if e.status]
-    declared = [
-        e
-        for e in begun
-        if (e.outcome if e.unit.section else outcome_of(e.declared)) in DECIDED
-        or e.unit.day
-        and e.declared
-    ]
-    return declared if len(declared) > 1 and 3 * len(declared) >= len(begun) else []
+    decided = [e for e in begun if e.outcome in DECIDED or e.unit.day and e.declared]
+    return decided if len(decided) > 1 and 3 * len(decided) >= len(begun) else []
 
 
 def _numbered(begun: list[TextEntry]) -> list[TextEntry]:
     """Units with a number or commit below a word of their own: all, where most say how they came out."""
-    several = len({e.unit.label for e in begun}) > 1 or any(e.unit.code for e in begun)
-    return begun if several and sum(bool(e.status) for e in begun) * 2 >= len(begun) else []
+    return begun if sum(bool(e.status) for e in begun) * 2 >= len(begun) else []
 
 
-_RUNS_OF = {"run": list, "list": _of_list, "": _without_number, "day": _without_number}
+_RUNS_OF = {"run": list, "list": _of_list, "": _of_headings, "day": _of_headings}
 
 
 def entries_of(path: Path) -> tuple[list[TextEntry], str]:
@@ -249,7 +230,9 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
         alike = [entry_of(u, runs) for u in units if u.kind == kind]
         chosen = _RUNS_OF.get(kind.partition(" ")[0], _numbered)
-        accepted += [e.unit for e in chosen([e for e in alike if e.begun])]
+        accepted += [
+            e.unit for e in chosen([e for e in alike if status_words(e.status) not in NOT_BEGUN])
+        ]
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
     return entries, outline.prose_above(entries[0].unit) if entries else ""
@@ -296,38 +279,25 @@ def _is_part(unit: TextUnit, *, recurs: bool) -> bool:
 def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
     """Entries in the order of the text, without lists that tell one thing alone and commits that tell nothing."""
     listed = [e for e in entries if e.unit.level == ITEM_LEVEL]
-    outcomes = {bool(e.unit.section): set() for e in listed}
-    for e in listed:
-        outcomes[bool(e.unit.section)] |= {e.outcome} - {Outcome.OTHER}
-    kept, figure = [], common_figure(listed)
-    for e in sorted(entries, key=lambda e: e.unit.line.number):
-        unit = e.unit
-        one_sided = (
-            unit.level == ITEM_LEVEL and len(outcomes[bool(unit.section)]) < 2 and not figure
-        )
-        silent = unit.code and not e.status and not figures_of(e)
-        if not (one_sided or silent):
-            kept.append(e)
-    return kept
+    common = common_figure(listed)
+    sides = {s: {e.outcome for e in listed if bool(e.unit.section) is s} for s in (True, False)}
+    whole = {s for s, outcomes in sides.items() if common or len(outcomes - {Outcome.OTHER}) > 1}
+    told = [e for e in entries if not e.unit.code or e.status or figures_of(e)]
+    chosen = [e for e in told if e.unit.level != ITEM_LEVEL or bool(e.unit.section) in whole]
+    return sorted(chosen, key=lambda e: e.unit.line.number)
 
 
 def figures_of(entry: TextEntry) -> dict[str, str]:
     """Figures by name: those of the title behind a dash or colon and beside a status in brackets, then what the lines and the result say."""
+    title, listed = entry.unit.title, entry.unit.level == ITEM_LEVEL
     figures: dict[str, str] = {}
-    brackets = {m[1]: status_in(m[1]) for m in BRACKETS.finditer(entry.unit.title)}
-    inner = [
-        b.removeprefix(w).split(",")[0]
-        for b, w in brackets.items()
-        if w or entry.unit.level == ITEM_LEVEL
-    ]
+    brackets = [(m[1], status_in(m[1])) for m in BRACKETS.finditer(title)]
+    inner = [b.removeprefix(w).split(",")[0] for b, w in brackets if w or listed]
     for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *inner]:
-        head, _, tail = part.strip(ORNAMENTS).rpartition("→")
-        for name, value, unit in spoken_in(
-            head if head and status_in(tail) else part.strip(ORNAMENTS)
-        ):
+        for name, value, unit in spoken_in(part.strip(ORNAMENTS)):
             figures.setdefault(name or (f"result ({unit})" if unit else "value"), value)
-    turned = _ARROWS.split(entry.unit.title, maxsplit=1)[1:]
-    if not figures and entry.unit.level == ITEM_LEVEL and turned and turned[0][:1].isdigit():
+    turned = _ARROWS.split(title, maxsplit=1)[1:]
+    if not figures and listed and turned and turned[0][:1].isdigit():
         # `radix 4 -> 402`: what stands behind the arrow came out, whatever the 4 is.
         figures = {f"result ({u})" if u else "value": v for _, v, u in spoken_in(turned[0])[:1]}
     return entry.figures | figures

@@ -25,8 +25,7 @@ from kb.formats.columns import (
     status_weight,
     unit_of,
 )
-from kb.formats.measuring import quantity_of
-from kb.formats.reading import SAMPLE, Ask, LogLine, Segment
+from kb.formats.reading import SAMPLE, Ask, LogLine, Segment, has_decimal_comma, quantity_of
 from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import bare, to_quantity
 from kb.run.record import Outcome
@@ -87,7 +86,7 @@ class RecordLayout:
     @property
     def ranked(self) -> bool:
         """A leaderboard: it lists what was kept, by rank."""
-        return not self.statuses and ColumnRole.RANK in self.roles.values()
+        return not self.statuses and "rank" in self.roles.values()
 
     @property
     def search(self) -> bool:
@@ -150,9 +149,9 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(x.outcomes & DECIDED for x in deciding)
     roles = {n: table.roles.get(n) or role_of(c) for n, c in columns.items()}
-    roles |= {x.name: ColumnRole.STATUS for x in deciding}
+    roles |= {x.name: "status" for x in deciding}
     text = _text_of(columns, roles, headed=headed, decided=decided)
-    roles |= {text: ColumnRole.TEXT} if text else {}
+    roles |= {text: "text"} if text else {}
     chosen, rivals = _aim_of(columns, roles, ask, stated, headed=headed, least=least)
     aim, unit = chosen.name if chosen else "", _unit(chosen)
     primary = _name_of(chosen, columns) or aim
@@ -180,7 +179,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         ),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
         tuple(c.name for c in rivals),
-        frozenset(n for n, c in columns.items() if c.commas),
+        frozenset(n for n, c in columns.items() if any(map(has_decimal_comma, c.filled))),
         frozenset(n for n in statuses if columns[n].ends),
         " " if any(x.signed for x in deciding) else " -–—",
     )
@@ -198,7 +197,7 @@ def _aim_of(
     """The field that runs are judged by: the one that is named, else by the text above, else by its role; and others that could be."""
     aim = ask.metric or stated.metric
     named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
-    metrics = [c for n, c in columns.items() if roles[n] is ColumnRole.METRIC]
+    metrics = [c for n, c in columns.items() if roles[n] == "metric"]
     # A tracker says itself which columns are metrics.
     metrics = [c for c in metrics if c.name.startswith("metrics.")] or metrics
     if named or ask.metric or not headed:
@@ -221,7 +220,7 @@ def _tells(
     figures = any(
         c.numeric or direction_of(c.name) and all(any(map(str.isdigit, x)) for x in c.filled)
         for n, c in columns.items()
-        if headed and roles[n] in (ColumnRole.METRIC, ColumnRole.DELTA)
+        if headed and roles[n] in ("metric", "delta")
     )
     outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
     # Entries in prose: words on the result, and on what was done or learned.
@@ -286,11 +285,7 @@ def _text_of(
     named = _first_named(roles, TEXT)
     if named or headed and not decided:
         return named
-    worded = [
-        n
-        for n, r in roles.items()
-        if r in (ColumnRole.NOTE, ColumnRole.TEXT) or headed and r is ColumnRole.LEVER
-    ]
+    worded = [n for n, r in roles.items() if r in ("note", "text") or headed and r == "lever"]
     if not headed:
         return max(worded, key=lambda n: sum(map(len, columns[n].cells)), default="")
     several = [
@@ -298,7 +293,7 @@ def _text_of(
         for n in worded
         if 2 * sum(len(c.split()) > 1 for c in columns[n].cells) > len(columns[n].cells)
     ]
-    plain = (n for n in worded if roles[n] is ColumnRole.NOTE and columns[n].status_share < 0.5)
+    plain = (n for n in worded if roles[n] == "note" and columns[n].status_share < 0.5)
     return next(iter(several), next(plain, ""))
 
 
@@ -307,7 +302,7 @@ def _first_named(roles: Mapping[str, ColumnRole], wanted: Sequence[str], *, but:
     keys = {
         own_word(key_of(n)): n
         for n, r in reversed(roles.items())
-        if r in (ColumnRole.TEXT, ColumnRole.NOTE) and n != but
+        if r in ("text", "note") and n != but
     }
     return next((keys[w] for w in wanted if w in keys), "")
 

@@ -7,8 +7,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from kb import KbError
-from kb.formats.clauses import DECIDED, closing
-from kb.formats.objects import JsonRow, is_chat, is_message, rows_of, text_of
+from kb.formats.outline import DECIDED, closing
+from kb.formats.readers.jsonl import JsonRow, is_chat, is_message, rows_of, text_of
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
@@ -20,7 +20,6 @@ _KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
 # A field of reStructuredText or org: `:Time: 18 s`.
 _PROPERTY = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
-_NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
 _BEGUN = re.compile(
     r"(?:[\[(*]+(?=\d))?(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\])*]*[\s:–-]+)?(?:\d{1,2}:\d{2}(?::\d{2})?[\])*]*[\s:–-]+)?"
     r"(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
@@ -59,12 +58,8 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
         return _of_git_log(lines)
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    tables = _of_ruled_tables(_of_parted_tables(lines))
-    lines = _of_underlined([_PROPERTY.sub(r"- \1: \2", x) for x in tables])
-    # What already has headings has no others.
-    titled = any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines)
-    blocks = lines if titled else _of_blocks(lines)
-    return _of_messages(lines) or _of_columns(lines) or _of_bullets(blocks)
+    lines = _of_underlined([_PROPERTY.sub(r"- \1: \2", x) for x in _of_parted_tables(lines)])
+    return _of_messages(lines) or _of_columns(lines) or _of_bullets(lines)
 
 
 def _of_underlined(lines: list[str]) -> list[str]:
@@ -80,7 +75,7 @@ def _of_underlined(lines: list[str]) -> list[str]:
             and not above.startswith(("|", "#", "-", "="))
         ):
             signs = signs if line[0] in signs else [*signs, line[0]]
-            lines[n - 1], lines[n] = f"{'#' * min(signs.index(line[0]) + 1, 6)} {above}", ""
+            lines[n - 1], lines[n] = (f"{'#' * min(signs.index(line[0]) + 1, 6)} {above}", "")
     return lines
 
 
@@ -157,45 +152,6 @@ def _of_parted_tables(lines: list[str]) -> list[str]:
             ruled = "-" in "".join(after[1:]) and not after[1].strip("|:- ")
             rows[n] = line if ruled else "| |"
     return rows
-
-
-def _of_ruled_tables(lines: list[str]) -> list[str]:
-    """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
-    ruled = [len(x.split()) > 1 and not x.strip("= ") for x in lines]
-    if sum(ruled) < 2:
-        return lines
-    rows: list[str] = []
-    starts: list[int] = []
-    headed = False
-    for n, line in enumerate(lines):
-        if ruled[n]:
-            ends = headed or starts and not "".join(lines[n + 1 : n + 2]).strip()
-            headed = bool(starts) and not ends
-            rows.append("|---" * len(starts) + "|" if headed else "")
-            spans = ["", *line[:-1]]
-            starts = [] if ends else [a for a, x in enumerate(line) if x == "=" != spans[a]]
-        elif starts:
-            cells = [line[a:b].strip().replace("|", "\\|") for a, b in pairwise([*starts, None])]
-            rows.append(f"| {' | '.join(cells)} |")
-        else:
-            rows.append(line)
-    return rows
-
-
-def _of_blocks(lines: list[str]) -> list[str]:
-    """Blocks of plain text that each begin with one word and a number of their own (`Try: 4`): that line is a heading."""
-    before = ["", *lines[:-1]]
-    begun = {
-        n: m
-        for n, line in enumerate(lines)
-        if not before[n].strip(" -=*_") and (m := _NUMBERED.match(line))
-    }
-    words = Counter(m[1].lower() for m in begun.values())
-    numbers = {w: len({m[2] for m in begun.values() if m[1].lower() == w}) for w in words}
-    return [
-        f"## {m[1]} {m[2]}{m[3]}" if (m := begun.get(n)) and numbers[m[1].lower()] > 2 else x
-        for n, x in enumerate(lines)
-    ]
 
 
 def _of_org(lines: list[str]) -> list[str]:

@@ -9,17 +9,9 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from kb.formats.columns import (
-    SETTINGS,
-    ColumnRole,
-    check_outcome,
-    key_of,
-    outcome_in,
-    unit_of,
-)
+from kb.formats.columns import SETTINGS, ColumnRole, check_outcome, key_of, outcome_in, unit_of
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
-from kb.formats.measuring import measured, metrics_of, moment, quantity_of
-from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.reading import Ask, Remark, Segment, measured, metrics_of, moment, quantity_of
 from kb.run.direction import direction_from, direction_of, word_set
 from kb.run.quantity import Quantity, bare
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
@@ -58,14 +50,14 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
     values = {n: bare(_unquoted(raw)) for n, raw in record.cells.items() if n not in own}
     stated, fields = {}, defaultdict(list)
     for name, cell in values.items():
-        role, key = layout.roles.get(name, ColumnRole.NOTE), key_of(name)
-        if key in _STATED and role is not ColumnRole.METRIC:
+        role, key = layout.roles.get(name, "note"), key_of(name)
+        if key in _STATED and role != "metric":
             stated[_STATED[key]] = cell
-        elif role is ColumnRole.TEXT and key in _CALLED and not fields[ColumnRole.ID]:
-            fields[ColumnRole.ID].append((name, cell))
-        elif role is ColumnRole.METRIC or cell and (role is ColumnRole.LEVER or cell.strip("-–— ")):
+        elif role == "text" and key in _CALLED and not fields["id"]:
+            fields["id"].append((name, cell))
+        elif role == "metric" or cell and (role == "lever" or cell.strip("-–— ")):
             fields[role].append((name, cell))
-    checks = tuple(Check(n, check_outcome(c)) for n, c in fields[ColumnRole.CHECK])
+    checks = tuple(Check(n, check_outcome(c)) for n, c in fields["check"])
     if outcome is None and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
     metrics = _metrics(fields, layout, outcome)
@@ -76,13 +68,8 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
     ):
         # A word of its own beside a figure that is none: the run broke.
         outcome = Outcome.CRASHED
-    levers = tuple(
-        x for n, c in fields[ColumnRole.LEVER] for x in _levers(n.removeprefix("params_"), c)
-    )
-    label, code, when = (
-        fields[r][0][1] if fields[r] else ""
-        for r in (ColumnRole.ID, ColumnRole.CODE, ColumnRole.TIME)
-    )
+    levers = tuple(x for n, c in fields["lever"] for x in _levers(n.removeprefix("params_"), c))
+    label, code, when = (fields[r][0][1] if fields[r] else "" for r in ("id", "code", "time"))
     text = _unquoted(record.cells.get(layout.text, ""))
     pulled = ", ".join(f"{x.name}={x.value}" if x.value else x.name for x in levers)[:300]
     return Run(
@@ -108,9 +95,9 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
 def _notes(fields: Mapping[ColumnRole, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
     """What of a record no field of a run took."""
     for role, cells in fields.items():
-        if role in (ColumnRole.ID, ColumnRole.CODE, ColumnRole.TIME):
+        if role in ("id", "code", "time"):
             yield from cells[1:]
-        elif role not in (ColumnRole.METRIC, ColumnRole.LEVER, ColumnRole.CHECK):
+        elif role not in ("metric", "lever", "check"):
             yield from (x for x in cells if not _holds_metrics(*x))
 
 
@@ -123,8 +110,8 @@ def _metrics(
     layout: RecordLayout,
     outcome: Outcome | None,
 ) -> tuple[Metric, ...]:
-    metrics = [_metric(n, c, layout, outcome) for n, c in fields[ColumnRole.METRIC]]
-    for name, cell in fields[ColumnRole.NOTE]:
+    metrics = [_metric(n, c, layout, outcome) for n, c in fields["metric"]]
+    for name, cell in fields["note"]:
         if _holds_metrics(name, cell):
             metrics += metrics_of(object_in(cell), Segment(0, 0), outcome=outcome)
     if outcome is not Outcome.KEPT and any(
@@ -138,7 +125,7 @@ def _metrics(
 
 
 def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None) -> Metric:
-    quantity, primary = quantity_of(cell, commas=name in layout.commas), name == layout.aim
+    quantity, primary = (quantity_of(cell, commas=name in layout.commas), name == layout.aim)
     mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(layout.unit)
     if primary and mine and whole and mine.dimension == whole.dimension:
         value = quantity.value * mine.factor / whole.factor if mine != whole else quantity.value
@@ -183,7 +170,7 @@ def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | N
     for name, cell in record.cells.items():
         if key_of(name) in _FAULTS and bare(cell).lower() not in {"", *_SOUND}:
             return "crash", Outcome.CRASHED
-        if layout.roles.get(name) is ColumnRole.METRIC and not quantity_of(cell):
+        if layout.roles.get(name) == "metric" and not quantity_of(cell):
             outcome = outcome_of(bare(cell))
             if outcome not in (Outcome.OTHER, Outcome.KEPT):
                 return cell, outcome
@@ -228,7 +215,7 @@ def events_of(
     for table, known in tables:
         layout, records, skipped = _interpreted(table, known, ask)
         keys = (layout.primary, () if layout.primary else tuple(map(key_of, table.names)))
-        named = [*layout.names(ColumnRole.ID), *layout.names(ColumnRole.RANK)][:1]
+        named = [*layout.names("id"), *layout.names("rank")][:1]
         here = [r.cells.get(n, "") for n in named for r in records]
         further = keys == before and bool(layout.statuses or not here or here[0] not in labels)
         index, before = index + (not further), keys
@@ -268,7 +255,7 @@ def _interpreted(
 ) -> tuple[RecordLayout, list[Record], list[Remark]]:
     """Layout of the records that are runs, these, and why others are none. What most runs do not have is nothing to judge by."""
     layout = known or layout_of(table, table.records, ask=ask)
-    metrics = layout.names(ColumnRole.METRIC)
+    metrics = layout.names("metric")
     filled = Counter(n for r in table.records for n in metrics if r.cells.get(n))
     shared = {n for n in metrics if 2 * filled[n] > len(table.records) > 1}
     alike = all(len(r.cells) == len(table.names) for r in table.records)
@@ -286,13 +273,13 @@ def _is_run(record: Record, layout: RecordLayout, shared: set[str]) -> bool:
     named = {n: layout.roles.get(n) for n, cell in record.cells.items() if cell}
     if record.status or layout.ranked or any(n in named for n in layout.statuses):
         return True
-    numbered = ColumnRole.ID in named.values()
+    numbered = "id" in named.values()
     return numbered or bool(shared & named.keys())
 
 
 def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
     """Records as they were run: a leaderboard, which stands by rank, by their number."""
-    name = next(iter(layout.names(ColumnRole.ID)), "")
+    name = next(iter(layout.names("id")), "")
     counted = layout.ranked and name and all(r.cells.get(name, "").isdecimal() for r in records)
     return sorted(records, key=lambda r: int(r.cells[name])) if counted else records
 
@@ -317,11 +304,7 @@ def _run_or_remark(
 
 def _sums_up(record: Record, layout: RecordLayout) -> bool:
     """Whether a row is a total: nothing numbers it, and it is called one."""
-    marks = [
-        record.cells.get(n, "")
-        for role in (ColumnRole.ID, ColumnRole.CODE, ColumnRole.TIME)
-        for n in layout.names(role)
-    ]
+    marks = [record.cells.get(n, "") for role in ("id", "code", "time") for n in layout.names(role)]
     called = next((c for c in record.cells.values() if c.strip(" *_")), "")
     named = _TOTALS.intersection(status_words(called).split("_")[:1])
     return bool(named) and not any(m.strip(" -–—") and m != called for m in marks)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kb.formats.measuring import metrics_of
-from kb.formats.objects import Json, text_of
-from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.readers.jsonl import Json, text_of
+from kb.formats.reading import Ask, Remark, Segment, metrics_of
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import object_in
 from kb.run.quantity import to_float
@@ -76,7 +75,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         if result is None:
             yield Remark(f"{place}: neither JSON nor a literal; skipped")
             continue
-        origin, label = Origin(place, 1, digest_of(text)), f"iter{iteration}/code_{index}"
+        origin, label = (Origin(place, 1, digest_of(text)), f"iter{iteration}/code_{index}")
         run = _run(result, origin, number, label, segment, candidates.get(iteration, []))
         yield replace(run, levers=levers)
 
@@ -108,7 +107,7 @@ def _candidate(fields: dict[str, ast.expr]) -> Candidate:
     parent = fields.get("parent")
     above = {k.arg: k.value for k in parent.keywords} if isinstance(parent, ast.Call) else {}
     models = tuple(m for key in _MODELS if isinstance(m := _literal(fields.get(key)), str))
-    scores = to_float(_literal(fields.get("score"))), to_float(_literal(above.get("score")))
+    scores = (to_float(_literal(fields.get("score"))), to_float(_literal(above.get("score"))))
     return Candidate(text_of(_literal(fields.get("plan"))), *scores, models)
 
 

@@ -3,23 +3,322 @@
 Optuna-style trials are of this kind. Refuses to name a primary metric that most rows do not have.
 """
 
+import json
+import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from kb.formats.columns import (
-    BESIDE,
-    DELTAS,
-    SETTINGS,
-    ColumnRole,
-    is_held_out,
-    key_words,
-)
+from kb import KbError
+from kb.formats.columns import BESIDE, DELTAS, SETTINGS, is_held_out, key_words
 from kb.formats.layout import Record, RecordTable
-from kb.formats.objects import LISTS, Json, JsonRow, is_chat, opens_json, rows_of, text_of, value_at
-from kb.formats.reading import Ask, Remark
+from kb.formats.reading import (
+    Ask,
+    LogLine,
+    Remark,
+    Segment,
+    is_conflict_mark,
+    lines_of,
+    metrics_of,
+    moment,
+    text_lines,
+)
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
 from kb.run.direction import direction_from, word_set
+from kb.run.quantity import to_float
+from kb.run.record import Check, Origin, Outcome, Run
+
+Json = dict[str, object]
+# Fields of a run -> where its objects hold them, the likeliest first; `a.b` is a key of an object in another.
+Keys = Mapping[str, Sequence[str]]
+
+_DECODER = json.JSONDecoder()
+# `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over, as a last comma is.
+_ODD = re.compile(r"(?<=[:\[,])(\s*)\+(?=[\d.])|,(?=\s*[}\]])")
+# YAML and TOML are read whole, and slowly; a larger log is no list that somebody wrote.
+_LARGEST = 8_000_000
+LISTS = (".yaml", ".yml", ".toml")
+
+
+def opens_json(head: Sequence[str]) -> bool:
+    """Whether the first line that says anything begins an object or a list of values, and no `[2026-01-05] …`."""
+    return bool(head) and bool(re.match(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))", head[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRow:
+    """One object and the line it stands on."""
+
+    line: LogLine
+    value: Json
+
+
+def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
+    """Objects of a log: one or several a line; a file that is one object, array or list over many lines is read whole.
+
+    What such a file says around its list of runs comes first, as an object on line 0.
+    """
+    first, *more = [*islice((x.text.strip() for x in text_lines(path) if x.text.strip()), 2), ""][
+        :2
+    ]
+    opens = path.suffix.lower() == ".json" and opens_json([first])
+    broken = opens and (not any(more) or values_of(first) is None)
+    if path.suffix.lower() in LISTS:
+        yield from _rows_of_list(path, path.suffix.lower())
+    elif first in ("{", "[") or broken:
+        text = "\n".join(x.text for x in text_lines(path))
+        rows = list(_rows_of_whole(text, 0))
+        alone = rows[0].value if len(rows) == 1 and isinstance(rows[0], JsonRow) else {}
+        yield from _rows_within(alone, text) if _runs_in(alone) else rows
+    else:
+        for line in lines_of(path):
+            yield from [line] if isinstance(line, Remark) else _rows_of_line(line)
+
+
+def _rows_of_list(path: Path, suffix: str) -> Iterator[JsonRow | Remark]:
+    """Rows of a list that somebody wrote in YAML or TOML."""
+    import yaml
+
+    if path.stat().st_size > _LARGEST:
+        raise KbError(
+            f"{path}: more than {_LARGEST // 1_000_000} MB; convert it to JSON lines first"
+        )
+    text = "\n".join(x.text for x in text_lines(path))
+    try:
+        value = tomllib.loads(text) if suffix == ".toml" else yaml.load(text, yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        yield Remark(
+            f"not valid {suffix[1:].upper()} ({' '.join(str(error).split())[:120]}); nothing was read"
+        )
+        return
+    yield from _rows_within(value if isinstance(value, dict) else {"": value}, text)
+
+
+# Under such a name stands what has not begun.
+_AHEAD = word_set("queue planned plan todo backlog next ideas pending")
+
+
+def _runs_in(value: object) -> object:
+    """What of an object holds runs: the most objects that are alike, in a list or by name, at any depth, or the whole; None where nothing does."""
+    if not isinstance(value, dict):
+        return None
+    ahead = [v for k, v in value.items() if k.lower() not in _AHEAD]
+    inner = [v for v in ahead if _alike(v)] or [value] * _alike(value)
+    return max(inner or filter(None, map(_runs_in, ahead)), key=len, default=None)
+
+
+def _around(value: Json, runs: object) -> Json:
+    """What an object says beside its runs."""
+    beside = {k: v for k, v in value.items() if v is not runs}
+    return {k: _around(v, runs) if isinstance(v, dict) else v for k, v in beside.items()}
+
+
+def _alike(value: object) -> bool:
+    """Whether a value is several objects with a key in common."""
+    inner = (
+        [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    )
+    return (
+        len(inner) > 1
+        and all(isinstance(x, dict) for x in inner)
+        and bool(set.intersection(*({*x} for x in inner)))
+    )
+
+
+def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
+    """What an object says around its runs, then its runs, each with the line where its first value stands."""
+    runs = _runs_in(value) or {}
+    yield JsonRow(LogLine(0, ""), _around(value, runs))
+    at = next((max(0, text.find(k)) for k, v in value.items() if v is runs and k), 0)
+    items = (
+        runs.items() if isinstance(runs, dict) else ((None, x) for x in runs if isinstance(x, dict))
+    )
+    for key, item in items:
+        fields = item if key is None else {"id": key, **item}
+        first = text_of(next(iter(fields.values()), ""))
+        start = text.find(first, at)
+        at = start + len(first) if start >= 0 else at
+        yield JsonRow(LogLine(text.count("\n", 0, at) + 1, text_of(fields)), fields)
+
+
+def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
+    """Objects one after the other, up to the end of the list that begins at `at`, if one does."""
+    number, counted, listed = 1, 0, text[at : at + 1] == "["
+    while (at := text.find("{", at)) >= 0:
+        if listed and "]" in text[counted:at].rpartition("}")[2]:
+            return
+        number += text.count("\n", counted, at)
+        start = at
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            yield Remark("not valid JSON from here on; the rest was skipped", number)
+            return
+        yield JsonRow(LogLine(number, text[start:at]), value)
+        number += text.count("\n", start, at)
+        counted = at
+
+
+def _rows_of_line(line: LogLine) -> Iterator[JsonRow | Remark]:
+    text = line.text.strip().rstrip(",")
+    if not text or text in "[]" or text.startswith(("#", "//")):
+        return
+    if is_conflict_mark(text):
+        yield Remark("a merge left its marks; both sides are read", line.number)
+        return
+    values = values_of(text)
+    if values is None:
+        values = values_of(_ODD.sub(r"\1", text))
+        if values is None:
+            yield Remark("not valid JSON; the line was skipped", line.number)
+            return
+        yield Remark("not valid JSON, but certain in meaning; mended and read", line.number)
+    for value in values:
+        if isinstance(value, dict):
+            yield JsonRow(line, value)
+        else:
+            yield Remark("JSON, but no object; the line was skipped", line.number)
+
+
+def values_of(text: str) -> list[object] | None:
+    """The JSON values that a line holds one after the other, or None where it is no JSON."""
+    values: list[object] = []
+    at = 0
+    while at < len(text):
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return None
+        values.append(_sound(value) if "\\ud" in text.lower() else value)
+        while at < len(text) and text[at] in " \t,":
+            at += 1
+    return values
+
+
+def _sound(value: object) -> object:
+    """A JSON value without halves of surrogate pairs, which no file can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_sound(v) for v in value]
+    return (
+        {str(_sound(k)): _sound(v) for k, v in value.items()} if isinstance(value, dict) else value
+    )
+
+
+def objects_in(head: Sequence[str]) -> list[Json]:
+    """The JSON objects of the first lines of a file; empty where it is of another kind."""
+    texts = [h.strip().rstrip(",") for h in head if h.lstrip().startswith("{")]
+    return [v for text in texts for v in values_of(text) or () if isinstance(v, dict)]
+
+
+def is_message(value: Json) -> bool:
+    """Whether an object is a message of a chat: a text, who wrote it and when."""
+    written = {"user", "from", "author", "username", "sender"} & value.keys()
+    dated = {"ts", "date", "timestamp", "time", "created_at"} & value.keys()
+    return bool(written and dated) and isinstance(value.get("text"), str)
+
+
+def is_chat(path: Path) -> bool:
+    """Whether a file of objects holds messages; a large one is none that somebody exported."""
+    if path.suffix.lower() not in (".json", ".jsonl") or path.stat().st_size > _LARGEST:
+        return False
+    rows = [r.value for r in rows_of(path) if isinstance(r, JsonRow) and r.line.number]
+    return sum(map(is_message, rows)) * 2 > len(rows)
+
+
+def text_of(value: object) -> str:
+    """A JSON value as text: strings as they are, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def value_at(value: Json, *paths: str) -> object:
+    """The first of the values under some keys that says anything."""
+    for path in paths:
+        key, _, inner = path.partition(".")
+        there = value.get(key)
+        there = there.get(inner) if inner and isinstance(there, dict) else None if inner else there
+        if there is not None and there != "":
+            return there
+    return None
+
+
+def run_of_object(
+    row: JsonRow,
+    keys: Keys,
+    segment: Segment,
+    *,
+    file: str,
+    kind: str,
+    outcome: Outcome | None,
+    checks: tuple[Check, ...] = (),
+) -> Run:
+    """An object as a run: its fields by their keys, its `figures` as metrics, and all the rest as notes."""
+    value = row.value
+    places = {
+        name: next((p for p in paths if value_at(value, p) is not None), "")
+        for name, paths in keys.items()
+    }
+    beside = value_at(value, *keys.get("figures", ()))
+    figures = (
+        {str(k): v for k, v in beside.items() if to_float(v) is not None}
+        if isinstance(beside, dict)
+        else {}
+    )
+    if "value" in keys:
+        figures = {
+            segment.metric: value_at(value, places["value"]),
+            **{k: v for k, v in figures.items() if k != segment.metric},
+        }
+    texts = {
+        name: text_of(value_at(value, path)) for name, path in places.items() if name in _TEXTS
+    }
+    label, tokens = (value_at(value, places["label"]), value_at(value, places.get("tokens", "")))
+    whole = isinstance(label, float) and label.is_integer()
+    return Run(
+        Origin(file, row.line.number, row.line.digest),
+        kind,
+        label=str(int(label)) if whole else text_of(label),
+        segment=segment.index,
+        outcome=outcome,
+        primary=segment.metric,
+        metrics=metrics_of(figures, segment, outcome=outcome),
+        checks=checks,
+        created=moment(value_at(value, places.get("created", ""))),
+        tokens=tokens if isinstance(tokens, int) else None,
+        notes=tuple(_notes(value, keys, {*places.values(), *keys.get("ignored", ())}, figures)),
+        **texts,
+    )
+
+
+# The fields of a run that hold what an object says in words.
+_TEXTS = word_set(
+    "status description hypothesis mechanism predicted_signal reason next_step parent code"
+)
+
+
+def _notes(
+    value: Json, keys: Keys, used: set[str], figures: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
+    """What of an object no field of a run took: by its key, in an object of its own by both keys."""
+    opened = {p.partition(".")[0] for paths in keys.values() for p in paths if "." in p} | {
+        *keys.get("figures", ())
+    }
+    for key, inner in value.items():
+        if key in opened and isinstance(inner, dict):
+            measured = figures if key in keys.get("figures", ()) else ()
+            leaves = {f"{key}.{k}": v for k, v in inner.items() if k not in measured}
+        else:
+            leaves = {key: inner}
+        yield from (
+            (k, text_of(v)) for k, v in leaves.items() if k not in used and v not in (None, {})
+        )
+
 
 _MEASURES = "results metrics metrics_after after result scores values measurements".split()
 # Words of a field that says which way is better.
@@ -60,7 +359,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
     head = cells_of(objects[0].value) if objects else {}
     stated = _ask_of(head, {*names}, around=bool(objects) and not objects[0].line.number)
-    roles = {n: ColumnRole.LEVER for n in names if n.startswith("params_")}
+    roles = {n: "lever" for n in names if n.startswith("params_")}
     table = RecordTable(names, records, stated=stated, roles=roles, least=0.5)
     yield from events_of([(table, None)], ask, file=path.name, kind="jsonl")
     yield from (r for r in rows if isinstance(r, Remark))

@@ -6,7 +6,7 @@ OpenEvolve maximises by definition. Its own `best_program_id` is not trusted: an
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kb.formats.objects import Json, JsonRow, objects_in, rows_of, run_of_object, text_of
+from kb.formats.readers.jsonl import Json, JsonRow, objects_in, rows_of, run_of_object, text_of
 from kb.formats.reading import Ask, LogLine, Remark, Segment, split_sample
 from kb.formats.registry import Event, LogFormat
 from kb.run.quantity import to_float

@@ -10,9 +10,20 @@ from statistics import stdev
 
 from msgspec.structs import replace
 
-from kb.formats.objects import Json, JsonRow, objects_in, rows_of, run_of_object, text_of, value_at
-from kb.formats.reading import Ask, Remark, Segment, split_sample
+from kb import store
+from kb.formats.columns import aim_of_figures
+from kb.formats.readers.jsonl import (
+    Json,
+    JsonRow,
+    objects_in,
+    rows_of,
+    run_of_object,
+    text_of,
+    value_at,
+)
+from kb.formats.reading import Ask, LogLine, Remark, Segment, split_sample
 from kb.formats.registry import Event, LogFormat
+from kb.formats.table import object_in
 from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Run, from_line
@@ -147,5 +158,49 @@ def _is_pi(path: Path, head: Sequence[str]) -> bool:
     return not head and path.suffix == ".jsonl" or any(is_config(o) or is_run(o) for o in objects)
 
 
+_TRAILER = "Result: {"
+_COMMIT_KEYS = {
+    "label": ("label",),
+    "code": ("code",),
+    "status": ("status",),
+    "description": ("description",),
+    "figures": ("figures",),
+    "created": ("created",),
+}
+
+
+def read_trailers(path: Path, ask: Ask) -> Iterator[Event]:
+    """One segment, and one run a commit with a Result trailer, oldest first. Raises KbError where there is no git repository."""
+    form = "--format=%H%x1f%cI%x1f%B"
+    words = ("log", "--reverse", "-z", form, f"--grep=^{_TRAILER}")
+    listed = store.git_output(str(path), *words, at=("-C", str(path))).decode("utf-8", "replace")
+    commits = [_commit(c.strip("\n")) for c in listed.split("\0") if c]
+    metric = ask.metric or aim_of_figures([c["figures"] for c in commits])
+    segment = Segment(0, 1, "", metric, "", *ask.way(metric))
+    yield segment
+    for number, value in enumerate(commits, 1):
+        if not value["figures"]:
+            yield Remark(f"commit {value['label']}: its Result trailer is no JSON; skipped", number)
+            continue
+        row, outcome = (JsonRow(LogLine(number, value["code"]), value), outcome_of(value["status"]))
+        yield run_of_object(
+            row, _COMMIT_KEYS, segment, file=f"git:{value['code']}", kind="pi-git", outcome=outcome
+        )
+
+
+def _commit(text: str) -> Json:
+    """A commit as an object: its hash, day, first line, and what its trailer states."""
+    commit, when, body = text.split("\x1f", 2)
+    lines = body.strip().splitlines() or [""]
+    trailer = next((x for x in reversed(lines) if x.startswith(_TRAILER)), "")
+    stated = object_in(trailer.removeprefix("Result: "))
+    status = text_of(stated.pop("status", None))
+    fields = {"label": commit[:7], "code": commit, "created": when, "description": lines[0]}
+    return {**fields, "status": status, "figures": stated}
+
+
 _NAMES = ("pi-autoresearch", "interlab", "interlab-jsonl")
-FORMATS = (LogFormat("pi", _is_pi, read, order=11, aliases=_NAMES),)
+FORMATS = (
+    LogFormat("pi", _is_pi, read, order=11, aliases=_NAMES),
+    LogFormat("pi-git", lambda path, head: False, read_trailers, order=15, folders=True),
+)

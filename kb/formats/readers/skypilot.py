@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.formats.columns import aim_of_figures
-from kb.formats.objects import JsonRow, run_of_object
+from kb.formats.readers.jsonl import JsonRow, run_of_object
 from kb.formats.reading import Ask, LogLine, Remark, Segment, text_lines
 from kb.formats.registry import Event, LogFormat
 from kb.run.record import Check, Outcome, Run

@@ -11,9 +11,17 @@ from pathlib import Path
 
 from kb.formats.columns import ABSENT, STATUS, LogColumn, is_setting, key_of
 from kb.formats.layout import Record, RecordTable, looks_like_header
-from kb.formats.measuring import moment, quantity_of
-from kb.formats.objects import opens_json
-from kb.formats.reading import SAMPLE, Ask, LogLine, Remark, is_conflict_mark, lines_of
+from kb.formats.readers.jsonl import opens_json
+from kb.formats.reading import (
+    SAMPLE,
+    Ask,
+    LogLine,
+    Remark,
+    is_conflict_mark,
+    lines_of,
+    moment,
+    quantity_of,
+)
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import directive, events_of
 from kb.run.direction import direction_from
@@ -160,7 +168,7 @@ def _names(header: list[str], rows: list[list[str]]) -> tuple[list[str], str]:
     if len(header) == width:
         message = "the header does not fit the rows"
     # A column that was added without a name stands behind the first, before columns that keep their places from the right, or at the end.
-    right, left = [header[0], "col2", *header[1:]], header[:width] + by_place[len(header) :]
+    right, left = ([header[0], "col2", *header[1:]], header[:width] + by_place[len(header) :])
     for side, guess in {"right": right, "left": left}.items() if len(header) != width else ():
         if len(guess) == width and "status" in map(key_of, guess) and _fits(guess, rows):
             return guess, f"{message}; read from the {side}"

@@ -1,0 +1,246 @@
+"""Entries of any text: a heading, bold line, commit, message or list item a run: `### Run 4: fuse the loops — total_ms=9.1 (KEEP)`, `**Exp98 DISCARD** rsm=0.8`.
+
+A text is a trail where most of its repeating units say how they came out.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile, zip_longest
+from pathlib import Path
+
+from kb.formats.columns import LogColumn, status_weight
+from kb.formats.entries import (
+    BRACKETS,
+    ORNAMENTS,
+    TextEntry,
+    common_figure,
+    entries_of,
+    with_spoken,
+)
+from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
+from kb.formats.markup import pages_of
+from kb.formats.outline import DASHES, DAY, DECIDED, day_of, status_in
+from kb.formats.readers.jsonl import LISTS, is_chat, opens_json
+from kb.formats.reading import Ask, Remark, Segment, quantity_of
+from kb.formats.registry import Event, LogFormat
+from kb.formats.table import events_of
+from kb.run.direction import direction_of
+from kb.run.quantity import bare
+from kb.run.record import Outcome
+from kb.run.status import NOT_BEGUN, outcome_of, status_words
+
+_TEXTS = (".md", ".markdown", ".rst", ".org")
+
+
+def tables_of(path: Path) -> list[RecordTable]:
+    """Tables of a page, in order; those of what is yet to be done (`Planned`) are none of runs. A heading may say a status (`Rejected`) and a day."""
+    document, lines = pages_of(path)
+    heading, prose, day, status = "", "", "", ""
+    tables: list[RecordTable] = []
+    for block in document.of("heading", "paragraph", "table"):
+        if block.kind == "heading":
+            heading = block.plain.strip("# *")
+            day = day_of(heading) or day
+            decided = outcome_of(heading) in (Outcome.KEPT, Outcome.DISCARDED)
+            status = heading if decided and len(heading) < 40 else ""
+        elif block.kind == "paragraph":
+            prose = prose if len(prose) > 20_000 else f"{prose} {block.plain}"
+        elif not NOT_BEGUN & {status_words(heading)}:
+            header, *rows = block.rows
+            names = [c.plain.strip("*` ") or f"col{i + 1}" for i, c in enumerate(header.cells)]
+            names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
+            records = []
+            for row in rows:
+                cells = [bare(document.source(c).strip().replace("\\|", "|")) for c in row.cells]
+                if any(cells):
+                    named = dict(zip_longest(names, cells[: len(names)], fillvalue=""))
+                    records.append(Record(lines[row.line - 1], named, status, day))
+            if records:
+                stated = Ask(prose=prose)
+                tables.append(RecordTable(names, records, block.line, heading, stated))
+    return tables
+
+
+def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
+    """Whether the layout of all tables of one header is that of runs; `loose` accepts rows without numbers where a delta stands."""
+    roles, aim = set(layout.roles.values()), layout.aim
+    ranked = "rank" in roles
+    numbered = ranked or "id" in roles
+    if layout.statuses and layout.tells:
+        return bool(layout.decided or layout.direction or numbered)
+    # Numbered and dated rows with a score are a trail, whichever way the score goes.
+    dated = numbered and aim and "time" in roles
+    evidence = layout.direction or "delta" in roles or dated
+    described = layout.text or numbered and "lever" in roles or ranked and aim
+    by_number = numbered and (evidence or ranked and aim or status)
+    return bool(described and (by_number or aim and (status or loose and evidence)))
+
+
+def tables_of_runs(
+    tables: Sequence[RecordTable], ask: Ask
+) -> list[tuple[RecordTable, RecordLayout]]:
+    """Tables of runs with their layouts, which those of one header share."""
+    alike: dict[tuple[str, ...], list[Record]] = {}
+    for table in tables:
+        alike.setdefault(tuple(table.names), []).extend(table.records)
+    first = {tuple(t.names): t for t in reversed(tables)}
+    layouts = {n: layout_of(t, alike[n], ask=ask) for n, t in first.items()}
+    for loose in (False, True):
+        chosen = {
+            n: x for n, x in layouts.items() if tells_runs(x, alike[n][0].status, loose=loose)
+        }
+        for board in [x for x in chosen.values() if x.ranked and x.aim][:1]:
+            # What did not make it stands below a ranking, by the same figure and without a rank.
+            stated = Ask(metric=board.aim)
+            chosen |= {
+                n: layout_of(replace(t, stated=stated), alike[n], ask=ask)
+                for n, t in first.items()
+                if n not in chosen and board.aim in n and alike[n][0].status
+            }
+        if chosen:
+            return [(t, chosen[tuple(t.names)]) for t in tables if tuple(t.names) in chosen]
+    return []
+
+
+def read_tables(path: Path, ask: Ask) -> Iterator[Event]:
+    """Segments, runs and remarks of the tables of runs."""
+    yield from events_of(tables_of_runs(tables_of(path), ask), ask, file=path.name, kind="logmd")
+
+
+def recognise_tables(path: Path, head: Sequence[str]) -> bool:
+    """Whether a file is text that may have a table."""
+    tabled = path.suffix.lower() in _TEXTS or any(h.lstrip().startswith("|") for h in head)
+    return tabled and path.suffix.lower() not in (".tsv", ".csv")
+
+
+_FIXED = {
+    **{"id": "id", "commit": "code", "description": "text", "reason": "text"},
+    **{"date": "time", "change": "note", "result": "note"},
+}
+
+
+def _title(entry: TextEntry) -> str:
+    """What was tried: the heading without its label, status and figures; else the change that its body names."""
+    plain = BRACKETS.sub(
+        lambda m: "" if status_in(m[1]) or DAY.search(m[1]) else m[0], entry.unit.title
+    )
+    first, *rest = [p for p in DASHES.split(plain) if p.strip()] or [""]
+    # A plain title may hold a dash of its own.
+    more = takewhile(lambda p: not (status_in(p) or any(map(str.isdigit, p))), rest)
+    title = bare(" - ".join([first, *more]).strip(f"{ORNAMENTS}: "))
+    if not title or outcome_of(status_in(title)) is not Outcome.OTHER or quantity_of(title):
+        parts = (entry.parts.get("change"), entry.parts.get("hypothesis"), *entry.other[:1], "")
+        return next(p for p in parts if p is not None)
+    return title
+
+
+def _record(entry: TextEntry, figures: dict[str, str], *, tabled: bool) -> Record:
+    parts, title, unit = entry.parts, _title(entry), entry.unit
+    beside = (
+        m[1].partition(",")[2] or m[1].partition(":")[2]
+        for m in BRACKETS.finditer(unit.title)
+        if status_in(m[1])
+    )
+    remark = next((t for t in beside if len(t) > 3), "")
+    cells = {
+        "id": unit.label,
+        "commit": unit.code,
+        "status": entry.declared if tabled else entry.status,
+        "description": title,
+        "hypothesis": parts.get("hypothesis", ""),
+        "mechanism": parts.get("mechanism", ""),
+        "reason": parts.get("reason", "") or remark.strip() or " ".join(entry.other[:3])[:600],
+        "next": parts.get("next", ""),
+        "date": entry.day,
+        **{k: parts[k] for k in ("change", "result") if parts.get(k) and parts[k] != title},
+    }
+    return Record(unit.line, {**figures, **{k: v for k, v in cells.items() if v}})
+
+
+def _columns(entries: Sequence[TextEntry]) -> list[str]:
+    """Names under which most entries say something in a line of its own: their fields are a table."""
+    names = Counter(n for e in entries for n in e.fields)
+    common = [n for n, times in names.items() if 2 * times > len(entries) > 1]
+    return common if len(common) > 1 else []
+
+
+def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Record]:
+    """Entries as records. A column of statuses goes before what single lines close with."""
+    figures = [
+        {n: e.fields[n] for n in columns if n in e.fields} | spoken
+        for e, spoken in zip(entries, with_spoken(entries), strict=True)
+    ]
+    tabled = bool(columns)
+    records = [_record(e, f, tabled=tabled) for e, f in zip(entries, figures, strict=True)]
+    if any(status_weight(LogColumn(n, [f.get(n, "") for f in figures])) for n in columns):
+        for record in records:
+            record.cells.pop("status", None)
+    return records
+
+
+def _tells(entries: Sequence[TextEntry]) -> bool:
+    """Whether most entries say how they came out, or close with one figure; numbered ones whether most measure the same."""
+    decided = [e.outcome for e in entries if e.status]
+    figures = with_spoken(entries)
+    names = Counter(n for f in figures for n in f if direction_of(n))
+    alike = 2 * max(names.values(), default=0) > len(entries) > 2
+    if alike and all(e.unit.kind.startswith("run") for e in entries):
+        return True
+    if not decided or 2 * len(decided) < len(entries) and not common_figure(entries):
+        return False
+    return bool(set(decided) & set(DECIDED)) or 2 * sum(map(bool, figures)) >= len(entries)
+
+
+def read(path: Path, ask: Ask) -> Iterator[Event]:
+    """One segment, and one run an entry; a journal that begins with its newest run is read from its end."""
+    entries, prose = entries_of(path)
+    columns = _columns(entries)
+    if not columns and not _tells(entries):
+        yield Segment(0, 1, judged=False)
+        yield Remark("no units that say how they came out; read as text")
+        return
+    records = _records(entries, columns)
+    names = list(dict.fromkeys(n for r in records for n in r.cells))
+    falling = _falling(entries, prose)
+    if falling:
+        records.reverse()
+    stated, line = Ask(prose=prose), records[0].line.number
+    table = RecordTable(names, records, line, stated=stated, roles=_FIXED, least=1 / 3)
+    yield from events_of([(table, None)], ask, file=path.name, kind="worklog")
+    if falling:
+        yield Remark("the newest run stands first; read from the end")
+
+
+def _falling(entries: list[TextEntry], prose: str) -> bool:
+    """Whether numbers, or else days, fall down the page, or its text says so."""
+    days = [e.day for e in entries if e.day]
+    labels = [] if any(e.unit.code for e in entries) else [e.unit.label for e in entries]
+    numbers = [int(x) for x in labels if x.isdecimal() and len(x) < 9]
+    order = numbers if len(numbers) > 2 else days if len(days) > 2 else []
+    falls = 2 * sum(b < a for a, b in zip(order, order[1:], strict=False)) > len(order) - 1 > 0
+    return falls or "newest first" in prose.lower()
+
+
+def recognise(path: Path, head: Sequence[str]) -> bool:
+    """Whether a file is text that may have headings, lists, blocks or commits."""
+    known = path.suffix.lower() in (".tsv", ".csv", ".json", ".jsonl", *LISTS)
+    return bool(head) and (not known and not opens_json(head) or is_chat(path))
+
+
+def read_prose(path: Path, ask: Ask) -> Iterator[Event]:
+    """No runs, and a remark that says so."""
+    yield Segment(
+        0, 1, direction=ask.direction, source="asked" if ask.direction else "", judged=False
+    )
+    yield Remark(f"{path.name} is text without runs; keep it below sources/, and write from it")
+
+
+_NAMES = "markdown markdown-table log simple-loop leaderboard heygen auto-model-optim"
+FORMATS = (
+    LogFormat("logmd", recognise_tables, read_tables, order=31, aliases=tuple(_NAMES.split())),
+    LogFormat("worklog", recognise, read, order=32, aliases=("journal",)),
+    LogFormat(
+        "prose", lambda path, head: False, read_prose, order=99, aliases=("prose-log", "text")
+    ),
+)
