@@ -118,6 +118,7 @@ def _gather(entry: TextEntry, unit: TextUnit, runs: set[int], part: str) -> None
             _gather(entry, piece, runs, part)
         elif id(piece) not in runs:
             _decide(entry, piece.text)
+            entry.continued = ""
             _gather(entry, piece, runs, part_of(piece.text))
 
 
