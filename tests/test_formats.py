@@ -213,13 +213,6 @@ def test_rows_of_figures_from_another_writer_do_not_run_into_a_description(log):
     assert [(r.value, r.description) for r in runs] == [(112.6, "first words"), (99.0, "second words")]
 
 
-def test_a_column_may_name_the_metric_whose_value_stands_in_another(log):
-    said = runs_of(log("results.tsv", tsv("timestamp|commit|primary_metric|metric_value|secondary_metrics|status|description",
-                                          '2026-03-09T10:00:00Z|a1b2c3d|val_loss|1.52|{"train_loss": 1.48, "note": "x"}|keep|base', '2026-03-09T11:00:00Z|e4f5a6b|val_loss|1.49|{}|keep|cosine')))
-    assert [(r.primary, r.value, r.metric("val_loss").direction) for r in said] == [("val_loss", 1.52, "lower"), ("val_loss", 1.49, "lower")]
-    assert said[0].metric("train_loss").value == 1.48
-
-
 def test_trials_in_a_table_are_a_search_whose_best_is_of_all_that_ran(log):
     text = ("number,latency_ms,datetime_start,params_block_m,params_warps,state\n0,12.5,2026-01-02 03:04:05.1,64,4,COMPLETE\n1,9.75,2026-01-02 03:05:05.1,128,8,COMPLETE\n"
             "2,,2026-01-02 03:06:05.1,256,8,FAIL\n3,9.0,2026-01-02 03:06:05.1,32,8,COMPLETE\n")
@@ -936,11 +929,6 @@ DATED = ("2026-02-03 09:12: set up\n2026-02-03: Fuse the loops; total cycles now
 def test_what_is_a_run_is_told_by_structure(log, name, text, wanted):
     said = told(log(name, text))
     assert (said["runs"], said["kept"], said["discarded"], (said["best"] or {}).get("value")) == wanted
-
-
-def test_the_text_above_a_table_may_name_what_its_runs_are_judged_by(log):
-    table = "| # | Change | rows/s | p99 ms | Status |\n|---|---|---|---|---|\n| 1 | a | 5 | 9 | keep |\n| 2 | b | 4 | 7 | keep |\n"
-    assert told(log("a.md", f"# Log\n\nWe look at p99 ms alone.\n\n{table}"))["best"]["value"] == 7
 
 
 def test_what_stands_below_a_queue_is_no_run_however_much_it_is(log):

@@ -73,7 +73,6 @@ _AIM = (
     "score metric metric_after after objective fitness value combined_score combined composite result "
     "metric_value primary_metric"
 ).split()
-_AIMED = word_set("score metric objective fitness reward")
 _FOREMOST = word_set("primary overall total final composite aggregate")
 _HELD_OUT = word_set("val valid validation test eval dev")
 # Columns that name the metric whose value another column holds.
@@ -227,7 +226,7 @@ def role_of(column: LogColumn) -> ColumnRole:
         return _role_of_cells(column)
     if known or is_aim(key) and (numeric or not filled):
         return "metric"
-    if {key, own_word(key)} & {*TEXT, *REASON}:
+    if own_word(key) in {*TEXT, *REASON}:
         return "text"
     if key.startswith("params_") or is_setting(column.name) and not _grows(column):
         return "lever"
@@ -294,22 +293,11 @@ def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
     known = [
         c
         for c in metrics
-        if direction_of(c.name)
-        and not is_resource(c.name)
-        and not BESIDE & key_words(c.name)
-        or _is_aimed(c.key)
+        if direction_of(c.name) and not is_resource(c.name) and not BESIDE & key_words(c.name)
     ]
     # A tracker tells how long a training ran beside what it came to.
     beside = _DERIVED | (_RAN if any(is_held_out(c.name) for c in known) else frozenset())
     return [c for c in known if not beside & key_words(c.name)] or known
-
-
-def _is_aimed(key: str) -> bool:
-    before, _, last = key.rpartition("_")
-    measured = last == "value" and bool(
-        {"measured", "new", "after", "current", "candidate"} & {*before.split("_")}
-    )
-    return bool(before) and last in _AIMED or measured
 
 
 def is_held_out(name: str) -> bool:

@@ -188,16 +188,20 @@ def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     if common_figure(begun):
         return [e for e in begun if e.status or e.spoken]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
-    # Where all that came out begin with one word (`tried …`), the others are talk between them.
     openings = {_opening(e) for e in decided}
     if len(openings) == 1 and len(decided) > 2:
+        # All that came out begin with one word (`tried …`): the others are talk between them.
         begun = [e for e in begun if _opening(e) in openings]
     under = all(e.unit.section for e in begun)
     if not decided or not under and not len(decided) * 2 >= len(begun) > 1:
         return []
-    stated = [e for e in begun if e.status or any(map(str.isdigit, e.unit.title))]
-    labelled = [e for e in stated if e.unit.label]
-    return labelled if 2 * len(labelled) >= len(stated) else stated
+    return _labelled([e for e in begun if e.status or any(map(str.isdigit, e.unit.title))])
+
+
+def _labelled(begun: list[TextEntry]) -> list[TextEntry]:
+    """Of entries of which most have a label those that have one."""
+    labelled = [e for e in begun if e.unit.label]
+    return labelled if 2 * len(labelled) >= len(begun) else begun
 
 
 def _opening(entry: TextEntry) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kb.formats.columns import (
-    ABSENT,
     CHECKS,
     DECIDED,
     HEADER_WORDS,
@@ -17,8 +16,8 @@ from kb.formats.columns import (
     LogColumn,
     is_setting,
     key_of,
-    outcome_in,
     own_word,
+    outcome_in,
     primary_of,
     rivals_of,
     role_of,
@@ -27,7 +26,7 @@ from kb.formats.columns import (
 )
 from kb.formats.reading import SAMPLE, Ask, LogLine, Segment, has_decimal_comma, quantity_of
 from kb.run.direction import Direction, direction_from, direction_of, word_set
-from kb.run.quantity import bare, to_quantity
+from kb.run.quantity import to_quantity
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, is_status, status_words
 
@@ -64,11 +63,10 @@ class RecordTable:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """What the fields of a table are, by name; an empty name: there is none. `aim` is the field that holds the metric `primary`."""
+    """What the fields of a table are, by name; an empty name: there is none."""
 
     roles: Mapping[str, ColumnRole]
     statuses: tuple[str, ...] = ()
-    aim: str = ""
     primary: str = ""
     text: str = ""
     reason: str = ""
@@ -153,15 +151,13 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     text = _text_of(columns, roles, headed=headed, decided=decided)
     roles |= {text: "text"} if text else {}
     chosen, rivals = _aim_of(columns, roles, ask, stated, headed=headed, least=least)
-    aim, unit = chosen.name if chosen else "", _unit(chosen)
-    primary = _name_of(chosen, columns) or aim
+    primary, unit = chosen.name if chosen else "", _unit(chosen)
     direction, source = ask.way(primary, unit=unit, stated=stated.direction or stated_way(primary))
     if primary and not direction and stated_way(stated.prose):
         direction, source = stated_way(stated.prose), "config"
     return RecordLayout(
         roles,
         statuses,
-        aim,
         primary,
         text,
         _first_named(roles, REASON, but=text),
@@ -202,9 +198,7 @@ def _aim_of(
     metrics = [c for c in metrics if c.name.startswith("metrics.")] or metrics
     if named or ask.metric or not headed:
         return named, []
-    chosen, rivals = primary_of(metrics, least=least), rivals_of(metrics)
-    meant = _meant(rivals, stated.prose) if chosen else None
-    return meant or chosen, [] if aim or meant else rivals
+    return primary_of(metrics, least=least), [] if aim else rivals_of(metrics)
 
 
 def _tells(
@@ -228,21 +222,6 @@ def _tells(
     spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
     reported = figures or worded and spoken or not queued and bool(outcomes - {Outcome.OTHER})
     return reported and not _is_curve(columns, worded=worded or bool(statuses))
-
-
-def _meant(columns: Sequence[LogColumn], prose: str) -> LogColumn | None:
-    """The column that the text above a table names before any other; None where it names none."""
-    names = {c: bare(c.name).partition(" (")[0].lower() for c in columns}
-    places = {
-        c: at
-        for c, name in names.items()
-        if len(name) > 1 and (at := prose.lower().find(name)) >= 0
-    }
-    return (
-        min(places, key=lambda c: (places[c], -len(c.name)), default=None)
-        if len(columns) > 1
-        else None
-    )
 
 
 def stated_way(text: str) -> Direction | None:
@@ -313,13 +292,3 @@ def _unit(column: LogColumn | None) -> str:
         return ""
     units = Counter(q.unit for c in column.filled if (q := quantity_of(c)) and q.unit)
     return unit_of(column.name) or (units.most_common(1)[0][0] if units else "")
-
-
-def _name_of(chosen: LogColumn | None, columns: Mapping[str, LogColumn]) -> str:
-    """Name of the metric where one field names it on every row and `chosen` holds its value."""
-    valued = chosen is not None and chosen.key in ("metric_value", "value", "primary_value")
-    for column in columns.values() if valued else ():
-        words = {c for c in column.filled if c.lower() not in ABSENT}
-        if column.key in NAMING and len(words) == 1 and not any(map(quantity_of, words)):
-            return words.pop()
-    return ""

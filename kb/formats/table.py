@@ -11,7 +11,7 @@ from msgspec import structs
 
 from kb.formats.columns import SETTINGS, ColumnRole, check_outcome, key_of, outcome_in, unit_of
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
-from kb.formats.reading import Ask, Remark, Segment, measured, metrics_of, moment, quantity_of
+from kb.formats.reading import Ask, Remark, Segment, measured, moment, quantity_of
 from kb.run.direction import direction_from, direction_of, word_set
 from kb.run.quantity import Quantity, bare
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
@@ -98,11 +98,7 @@ def _notes(fields: Mapping[ColumnRole, list[tuple[str, str]]]) -> Iterator[tuple
         if role in ("id", "code", "time"):
             yield from cells[1:]
         elif role not in ("metric", "lever", "check"):
-            yield from (x for x in cells if not _holds_metrics(*x))
-
-
-def _holds_metrics(name: str, cell: str) -> bool:
-    return cell.startswith("{") and key_of(name).endswith("metrics")
+            yield from cells
 
 
 def _metrics(
@@ -111,9 +107,6 @@ def _metrics(
     outcome: Outcome | None,
 ) -> tuple[Metric, ...]:
     metrics = [_metric(n, c, layout, outcome) for n, c in fields["metric"]]
-    for name, cell in fields["note"]:
-        if _holds_metrics(name, cell):
-            metrics += metrics_of(object_in(cell), Segment(0, 0), outcome=outcome)
     if outcome is not Outcome.KEPT and any(
         m.name == layout.primary and m.value is None for m in metrics
     ):
@@ -125,7 +118,7 @@ def _metrics(
 
 
 def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None) -> Metric:
-    quantity, primary = (quantity_of(cell, commas=name in layout.commas), name == layout.aim)
+    quantity, primary = (quantity_of(cell, commas=name in layout.commas), name == layout.primary)
     mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(layout.unit)
     if primary and mine and whole and mine.dimension == whole.dimension:
         value = quantity.value * mine.factor / whole.factor if mine != whole else quantity.value
@@ -293,7 +286,7 @@ def _run_or_remark(
         return
     run = run_of(record, layout, file=file, kind=kind, segment=segment)
     content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
-    if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(content))):
+    if layout.primary and run.outcome is None and not any(map(str.isdigit, "".join(content))):
         yield Remark("a row without a figure or an outcome; no run", record.line.number)
         return
     if run.primary and run.value is None:

@@ -64,7 +64,7 @@ def tables_of(path: Path) -> list[RecordTable]:
 
 def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
     """Whether the layout of all tables of one header is that of runs; `loose` accepts rows without numbers where a delta stands."""
-    roles, aim = set(layout.roles.values()), layout.aim
+    roles, aim = set(layout.roles.values()), layout.primary
     ranked = "rank" in roles
     numbered = ranked or "id" in roles
     if layout.statuses and layout.tells:
@@ -90,13 +90,13 @@ def tables_of_runs(
         chosen = {
             n: x for n, x in layouts.items() if tells_runs(x, alike[n][0].status, loose=loose)
         }
-        for board in [x for x in chosen.values() if x.ranked and x.aim][:1]:
+        for board in [x for x in chosen.values() if x.ranked and x.primary][:1]:
             # What did not make it stands below a ranking, by the same figure and without a rank.
-            stated = Ask(metric=board.aim)
+            stated = Ask(metric=board.primary)
             chosen |= {
                 n: layout_of(replace(t, stated=stated), alike[n], ask=ask)
                 for n, t in first.items()
-                if n not in chosen and board.aim in n and alike[n][0].status
+                if n not in chosen and board.primary in n and alike[n][0].status
             }
         if chosen:
             return [(t, chosen[tuple(t.names)]) for t in tables if tuple(t.names) in chosen]
