@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,14 +63,15 @@ def survey_of(
     tags = _telling_tags([*pages.values(), *run_pages], tries)
     runs = pulls(tries)
     order = {e.path: at for at, e in enumerate(runs)}
+    near, changes = _neighbours(graph, pages, tries, tags), frozenset(order)
     return WikiSurvey(
         pages,
         runs,
         order,
         tags,
         {tag: own & order.keys() for tag, own in tags.items()},
-        _neighbours(graph, pages, tries, tags),
-        _tied(graph, pages, order.keys()),
+        near,
+        {p: own.links & changes for p, own in near.items()},
         run_words(runs, words),
     )
 
@@ -131,30 +132,15 @@ def _neighbours(
     graph: Graph, pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]]
 ) -> dict[str, Neighbours]:
     """What ties each page: links either way, and shared tags, which weigh less the more common they are."""
-    links: dict[str, set[str]] = {p: set() for p in pages}
-    known = pages.keys() | {e.path for e in tries}
-    for path in known & graph.outlinks.keys():
-        own = known.intersection(graph.outlinks[path])
-        links.get(path, set()).update(own)
-        for target in own & pages.keys():
-            links[target].add(path)
+    known = frozenset(pages.keys() | {e.path for e in tries})
+    out, back = graph.outlinks, graph.backlinks
+    links = {p: known.intersection((*out.get(p, ()), *back.get(p, ()))) for p in pages}
     weights: dict[str, dict[str, float]] = defaultdict(dict)
     for tag, carrying in tags.items():
         for path in carrying & pages.keys():
             weights[path][tag] = 1 / math.log2(1 + len(carrying))
-    return {p: neighbours_of(frozenset(own), weights.get(p, {})) for p, own in links.items()}
+    return {p: neighbours_of(own, weights.get(p, {})) for p, own in links.items()}
 
 
 def neighbours_of(links: frozenset[str], tags: Mapping[str, float]) -> Neighbours:
     return Neighbours(links, tags, math.sqrt(len(links) + sum(w * w for w in tags.values())))
-
-
-def _tied(graph: Graph, pages: Mapping[str, Page], runs: Set[str]) -> dict[str, frozenset[str]]:
-    """page -> runs that it links or that link it."""
-    tied: dict[str, set[str]] = defaultdict(set)
-    for path in runs:
-        for target in graph.outlinks.get(path, ()):
-            tied[target].add(path)
-    for path in pages:
-        tied[path].update(t for t in graph.outlinks.get(path, ()) if t in runs)
-    return {path: frozenset(own) for path, own in tied.items()}

@@ -117,7 +117,7 @@ class _Nearest:
 
 def _cosine(a: Neighbours, b: Neighbours) -> float:
     both = len(a.links & b.links)
-    if a.tags and b.tags:
+    if not a.tags.keys().isdisjoint(b.tags):
         both += sum(weight * weight for tag, weight in a.tags.items() if tag in b.tags)
     return both / (a.length * b.length)
 

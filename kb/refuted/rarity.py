@@ -26,6 +26,7 @@ class Rarity:
 
     def __init__(self, counts: Callable[[str], Counts], known: dict[tuple[str, str], float]):
         self.counts, self.known = counts, known
+        self.pulled: dict[tuple[tuple[Move, ...], str], dict[str, Move]] = {}
 
     def _share(self, target: str) -> Counts:
         size, terms = self.counts(target)
@@ -43,7 +44,13 @@ class Rarity:
         """The levers that an aim is about, by key and the most telling first: without those that runs of its target share by habit,
         unless it sets nothing else.
         """
-        own = pulled(m for m in aim.moves if not self._stands(m, target))
+        key = aim.moves, target
+        if key not in self.pulled:
+            self.pulled[key] = self._pulls(*key)
+        return self.pulled[key]
+
+    def _pulls(self, moves: tuple[Move, ...], target: str) -> dict[str, Move]:
+        own = pulled(m for m in moves if not self._stands(m, target))
         rare = [m for m in own if m.is_moved or not self._is_habit("=" + m.key, target)]
         if not any(m.is_setting or m.is_moved for m in rare):
             rare = own

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kb import regex
 from kb.run.noise import gain_of
@@ -61,9 +61,12 @@ class Outcomes:
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)
         self.numbers = frozenset(label_of(e.path).lstrip("expvrunti-_0") for e in runs)
-        clauses = Counter(c for e in runs for c in {_shape(c) for c in _clauses(e.because)})
-        # What three runs say in the same words, whatever the figures, tells none of them apart.
-        self.habits = {c for c, n in clauses.items() if n >= 3}
+
+    @cached_property
+    def habits(self) -> set[str]:
+        """What three runs say in the same words, whatever the figures: it tells none of them apart."""
+        clauses = Counter(c for e in self.runs for c in {_shape(c) for c in _clauses(e.because)})
+        return {c for c, n in clauses.items() if n >= 3}
 
     def has_page(self, subject: str) -> bool:
         """Whether a text begins with the number of a run that has a page of its own."""
