@@ -6,6 +6,7 @@ Refuses to judge by few: a target of less than ten aims is judged as the wiki is
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 from kb.refuted.intent import Aim
@@ -26,7 +27,7 @@ class Rarity:
 
     def __init__(self, counts: Callable[[str], Counts], known: dict[tuple[str, str], float]):
         self.counts, self.known = counts, known
-        self.pulled: dict[tuple[tuple[Move, ...], str], dict[str, Move]] = {}
+        self.known_pulls = cache(self._pulls)
 
     def _share(self, target: str) -> Counts:
         size, terms = self.counts(target)
@@ -44,10 +45,7 @@ class Rarity:
         """The levers that an aim is about, by key and the most telling first: without those that runs of its target share by habit,
         unless it sets nothing else.
         """
-        key = aim.moves, target
-        if key not in self.pulled:
-            self.pulled[key] = self._pulls(*key)
-        return self.pulled[key]
+        return self.known_pulls(aim.moves, target)
 
     def _pulls(self, moves: tuple[Move, ...], target: str) -> dict[str, Move]:
         own = pulled(m for m in moves if not self._stands(m, target))
