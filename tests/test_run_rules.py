@@ -299,6 +299,13 @@ def test_ends_of_an_interval_enclose_its_middle_and_turn_with_the_direction(chan
     assert higher.low == pytest.approx(-lower.high, rel=1e-6, abs=1e-9)
 
 
+def test_what_a_record_states_of_its_repeats_is_as_fine_as_it_says():
+    stated = (Spread(100.0, 0.2, 5), Spread(110.0, 0.2, 5))
+    reading = measured_of("time_ms", [100.0], [110.0], stated=stated, direction="lower")
+    assert reading.interval.how == reading.place.how == "student" and reading.interval.low > 0.08
+    assert measured_of("time_ms", [100.0], [110.0], direction="lower").interval is None
+
+
 def test_thousands_of_samples_a_side_are_compared_in_groups_within_a_second():
     dice = random.Random(3)
     change, parent = ([m + dice.gauss(0, 1) for _ in range(5000)] for m in (99, 100))

@@ -64,16 +64,16 @@ def measured_of(
 ) -> Measured:
     """A metric from the samples of both sides, or from what records `stated` of their own repeats; without a direction there is no gain."""
     level, gain = level_of(look), None
-    one, other = stated
-    sides = one or spread_of(change), other or (spread_of(parent) if parent else None)
+    spreads = spread_of(change), spread_of(parent) if parent else None
+    sides = stated[0] or spreads[0], stated[1] or spreads[1]
     place = value_interval(change, level=level) or value_of_spread(sides[0], level=level)
-    if direction and sides[1] and (one or other):
+    if direction and sides[1] and any(stated):
         gain = gain_of_spreads(*sides, direction=direction, level=level)
     elif direction and parent:
         gain = gain_interval(change, parent, direction=direction, level=level)
-    # Where readings vary by less than their last place, each side may be off by half of that, and no repeat tells.
+    # Where readings vary by less than their last place, each side may be off by half of that, and no repeat tells; a record states finer means.
     half = rounding_of((*change, *parent), name=name, unit=unit) / 2
-    arms = [half if s and s.stddev is not None and s.stddev < half else 0.0 for s in sides]
+    arms = [half if s and s.stddev is not None and s.stddev < half else 0.0 for s in spreads]
     if place and arms[0] > _FINE * abs(sides[0].middle):
         place = place.widened(arms[0])
     if gain and sides[1] and sum(arms) > _FINE * abs(sides[1].middle):
