@@ -120,10 +120,6 @@ def moves_in(text: str, names: tuple[str, ...]) -> tuple[Move, ...]:
 
 def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
     """What a finished attempt shows of its mechanism; that `primary` moved, which was to be gained, says nothing of how."""
-    if attempt.measurement is None:
-        raise KbError(
-            f"{attempt.folder}: the attempt is not finished; `kb experiment run` goes on with it"
-        )
     built = _built(attempt)
     if built and not built.held:
         return Audit("no-op", (built,))

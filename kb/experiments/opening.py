@@ -103,8 +103,6 @@ def opened(
     `answer` is what `kb check` said of it, asked as `text`; only a baseline needs none. `look` is told the parent and its commit before
     anything is filed, and may refuse.
     """
-    if answer is None and not proposal.baseline:
-        raise KbError("an experiment is opened with the answer of `kb check`")
     if answer:
         _refuse_near(proposal, answer)
     with store.lock(layout, "pages"):

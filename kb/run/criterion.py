@@ -71,15 +71,12 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
 
     Raises KbError where there is none, or where two are joined by "and".
     """
-    criteria: list[Falsification] = []
-    ends: list[tuple[int, int]] = []
-    for match in _WORDY.finditer(text):
-        criterion = _criterion(match, metrics)
-        if criterion:
-            criteria.append(criterion)
-            ends.append(match.span())
-    for (_, end), (start, _) in pairwise(ends):
-        if re.fullmatch(r"[^.;]*\band\b[^.;]*", text[end:start], re.IGNORECASE):
+    read = ((_criterion(match, metrics), match) for match in _WORDY.finditer(text))
+    stated = [(criterion, match) for criterion, match in read if criterion]
+    criteria = [criterion for criterion, _ in stated]
+    for (_, one), (_, other) in pairwise(stated):
+        between = text[one.end() : other.start()]
+        if re.fullmatch(r"[^.;]*\band\b[^.;]*", between, re.IGNORECASE):
             raise KbError(
                 f"falsification criterion '{text.strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'"
             )

@@ -50,11 +50,8 @@ def ruling_of(evidence: Evidence) -> Ruling:
 
 
 def _first(evidence: Evidence) -> tuple[VerdictRule, str]:
-    for rule in RULES:
-        reason = rule.speaks(evidence)
-        if reason:
-            return rule, reason
-    raise AssertionError("the last rule always speaks")
+    # The last rule always speaks.
+    return next((r, reason) for r in RULES if (reason := r.speaks(evidence)))
 
 
 # Growing by a quarter is as fine as an estimate from a few samples deserves; the estimate may have moved by sixteenfold.
