@@ -510,6 +510,14 @@ def test_lines_that_a_page_gained_later_are_told_apart_by_the_history_of_the_wik
     assert "47.25" in told()
 
 
+def test_the_past_of_a_run_without_a_day_is_asked_for_in_a_wiki_with_a_history(make_base, kb_command):
+    run = "wiki/experiments/engine/tile.md"
+    layout = make_base({run: "---\ntitle: tile=4\ntype: experiment\nverdict: refuted\n---\n# tile=4\n\nThe tile is made 4.\n"})
+    subprocess.run(["git", "init", "-q"], cwd=layout.root, check=True)
+    kb_command("build", cwd=layout.root)
+    assert "# hypothesis" in kb_command("load", "hypothesis", "--query", "tile", "--before", run, cwd=layout.root).stdout
+
+
 def test_what_a_passage_says_is_the_same_sum_in_every_process():
     code = "from kb.slices.excerpt import _weight; from kb.search import Chunk; w = {f'w{n}': 1 / (n + 3) for n in range(40)}; print(repr(_weight(Chunk('', '', '', 1, ' '.join(w)), w)))"
     sums = {subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": str(n)}, capture_output=True, text=True, check=True).stdout for n in (1, 2, 77)}

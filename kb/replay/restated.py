@@ -92,7 +92,7 @@ def facts_held(
 def restated(e: Facts, earlier: Sequence[Facts]) -> Iterable[Restated]:
     """Facts that a run's page states and that pages before it said."""
     own = [r for r in earlier if r.target == e.target]
-    if len(own) >= _LEAST_RUNS:
+    if e.target and len(own) >= _LEAST_RUNS:
         yield from _settings(e, own)
         yield from _figures(e, own)
         yield from _runs(e, earlier)
@@ -138,6 +138,8 @@ def figure_of(value: float) -> str:
 
 def to_text(report: FactReport) -> str:
     """A table for a terminal."""
+    if not report.pages:
+        return "no past page restates what pages before it said; there is nothing to replay yet\n"
     budgets = sorted(report.content)
     lines = [
         f"facts that {report.pages} past pages restate and that pages before them said",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.research.git import Repository
+from kb.trail import is_day
 
 # A shorter line (a rule, a closing fence) stands on many pages and tells nothing.
 _SHORTEST = 12
@@ -33,12 +34,12 @@ class History:
         return frozenset(line for second, line in lines if second > moment)
 
     def moment(self, before: str, day: str) -> int:
-        """The second at which a page was filed, else that at which its day ended; 0 where it was filed with so many that the order is lost."""
+        """The second at which a page was filed, else that at which its day ended; 0 for no day, and where it was filed with so many that the order is lost."""
         second = self.born.get(before)
-        if second is None:
+        if second is None and is_day(day):
             ended = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)
             return int(ended.timestamp())
-        return second if list(self.born.values()).count(second) <= _AT_ONCE else 0
+        return second if second and list(self.born.values()).count(second) <= _AT_ONCE else 0
 
 
 def history_of(layout: store.Layout) -> History:
