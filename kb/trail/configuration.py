@@ -15,9 +15,8 @@ from kb.trail.frontier import Frontier, kept, parents_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in, number_of
 from kb.trail.line import Line, quoted
-from kb.trail.outcomes import Outcomes, is_repeat
+from kb.trail.outcomes import Outcomes
 from kb.trail.outline import Phrases
-from kb.trail.page_account import is_alias
 
 # How a run is watched and filed, not how it computes.
 _WATCHED = re.compile(
@@ -31,7 +30,6 @@ _VALUE = re.compile(r"[\w.+-]+(?:/[\w.+-]+)?")
 _REFUSED = Phrases(
     "unknown (?:flag|option|argument), unrecogni[sz]ed, (?:is|was) (?:\\w+ )?(?:invalid|unsupported), (?:is|was|were) (?:never |not )(?:\\w+ )?in"
 )
-_COUNTED = ("per_", "global_", "total_")
 # Settings of the size of work, and how they are spelled in short.
 _WORK = Phrases(
     "\\w*batch(?:size)?$, ^bs?$, \\w*seq(?:uence)?(?:len(?:gth)?)?$, ^(?:context|ctx|prompt|input|problem)(?:len(?:gth)?|size)?$"
@@ -150,11 +148,7 @@ def _settings(
                 merged[key] = v if v.name.startswith("-") else merged.get(key, v)
     # `a=b` where b is set itself is code that hands it on.
     code = {*merged, "min", "max"}
-    merged = {
-        k: v
-        for k, v in merged.items()
-        if key_of(v.value) not in code and not is_alias(k, v, merged)
-    }
+    merged = {k: v for k, v in merged.items() if key_of(v.value) not in code}
     dashed = {v.name.lstrip("-").partition("_")[0] for v in merged.values() if v.name[0] == "-"}
     for key, v in merged.items():
         if "_" in v.name and v.name.partition("_")[0] in dashed:
@@ -175,8 +169,7 @@ def _counted(
     outcomes: Outcomes, e: Facts, written: Mapping[str, Lever], *, own: bool
 ) -> Iterable[Lever]:
     """The settings of one run that can be handed on, each as a run of the chain writes it out; what a kept run declares always can."""
-    # Who measures again sets nothing.
-    declared = e.levers if e.stated_levers and kept(e) and not is_repeat(e) else ()
+    declared = e.levers if e.stated_levers and kept(e) else ()
     for v in (*e.settings, *(declared or e.levers[:6])):
         long = written.get(key_of(v.name))
         v = Lever(long.name, v.value) if long else v
@@ -222,7 +215,4 @@ def _counts(outcomes: Outcomes, v: Lever, *, own: bool) -> bool:
         return False
     if own and v.value[:1].isdigit() and not is_common(v.name):
         return True
-    # What a log counts follows from what was set, and goes with it.
-    return bool(
-        _COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value) and not v.name.startswith(_COUNTED)
-    )
+    return bool(_COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value))

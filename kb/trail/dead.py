@@ -68,11 +68,9 @@ def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
         if lost:
             weight = 1 / (2 + age[lost[0].path]) + 0.02 * min(len(lost), 5)
             families.append((-weight, _family(outcomes, name, size=len(group), lost=lost)))
-    best = outcomes.best.run.path if outcomes.best else ""
     for e in outcomes.runs:
-        first = 0.2 * (e.path == best)
         for place, line in enumerate(_tables(outcomes, e)):
-            families.append((-first - 1 / (2 + age[e.path] + place), line))
+            families.append((-1 / (2 + age[e.path] + place), line))
     yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
 
 
