@@ -16,8 +16,8 @@ from kb.formats.columns import (
     LogColumn,
     is_setting,
     key_of,
-    own_word,
     outcome_in,
+    own_word,
     primary_of,
     rivals_of,
     role_of,
@@ -194,8 +194,6 @@ def _aim_of(
     aim = ask.metric or stated.metric
     named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
     metrics = [c for n, c in columns.items() if roles[n] == "metric"]
-    # A tracker says itself which columns are metrics.
-    metrics = [c for c in metrics if c.name.startswith("metrics.")] or metrics
     if named or ask.metric or not headed:
         return named, []
     return primary_of(metrics, least=least), [] if aim else rivals_of(metrics)

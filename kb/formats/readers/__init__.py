@@ -1,1 +1,1 @@
-"""One log format a file, each a `FORMAT` (or several `FORMATS`) that `kb.formats.registry` finds."""
+"""Notations of logs, one a file: each names its formats as `FORMATS`, which `kb.formats.registry` finds."""

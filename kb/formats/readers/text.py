@@ -1,6 +1,7 @@
-"""Entries of any text: a heading, bold line, commit, message or list item a run: `### Run 4: fuse the loops — total_ms=9.1 (KEEP)`, `**Exp98 DISCARD** rsm=0.8`.
+"""Pages of text: tables of runs (a simple loop's log.md, leaderboards), entries (a heading, bold line, commit, message or list item a run:
+`### Run 4: fuse the loops — total_ms=9.1 (KEEP)`), and journals in prose, in whose sentences no runs are looked for.
 
-A text is a trail where most of its repeating units say how they came out.
+A table of runs has statuses, or numbers its rows and states a quantity or a delta; entries are a trail where most say how they came out.
 """
 
 from collections import Counter
