@@ -6,6 +6,7 @@ Records that tell neither a status nor a measurement are no runs; a total is non
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 from msgspec import structs
 
@@ -252,10 +253,11 @@ def _interpreted(
     filled = Counter(n for r in table.records for n in metrics if r.cells.get(n))
     shared = {n for n in metrics if 2 * filled[n] > len(table.records) > 1}
     alike = all(len(r.cells) == len(table.names) for r in table.records)
-    runs = [r for r in table.records if alike or _is_run(r, layout, shared)]
-    if len(runs) == len(table.records):
-        return layout, runs, []
-    others = [r for r in table.records if r not in runs]
+    attempts = [alike or _is_run(r, layout, shared) for r in table.records]
+    if all(attempts):
+        return layout, table.records, []
+    runs = [*compress(table.records, attempts)]
+    others = [*compress(table.records, (not attempt for attempt in attempts))]
     message = "an object that is no run (no status, no number and measurement); skipped"
     remarks = [Remark(message, r.line.number) for r in others]
     return known or layout_of(table, runs, ask=ask), runs, remarks

@@ -134,9 +134,10 @@ def _table(part: list[Row], stated: Ask, remarks: list[Remark]) -> RecordTable:
     header = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(top)]
     header = header if looks_like_header(top) else []
     body = part[bool(header) :]
-    names, doubt = _names(header, [cells for _, cells in body])
+    sample = [cells for _, cells in body[:SAMPLE]]
+    names, doubt = _names(header, sample)
     remarks += [Remark(doubt, line.number)] if doubt else []
-    fitting = [cells for _, cells in body if len(cells) == len(names)]
+    fitting = [cells for cells in sample if len(cells) == len(names)]
     kinds = [Counter(kind_of(row[i]) for row in fitting) for i in range(len(names))]
     texts = [count["text"] for count in kinds]
     text = names[texts.index(max(texts))] if any(texts) else names[-1]
