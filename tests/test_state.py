@@ -74,6 +74,13 @@ def test_the_size_of_work_of_the_best_configuration_is_the_frontiers_own():
     assert "--batch_size=3" in merged and "--seq_len=1024" in merged and "2048" not in merged
 
 
+def test_where_no_run_says_its_settings_the_kept_runs_are_what_the_frontier_stands_on():
+    names = ((1, "baseline", "as shipped", 50), (2, "supported", "reuse the buffer", 60), (3, "refuted", "copy it", 55), (4, "supported", "skip the loop", 66))
+    runs = [run(n, verdict, title=title, rate=rate, body="") for n, verdict, title, rate in names]
+    text = state_of(runs, target="engine").parts["config"][0].text
+    assert text.startswith("stands on: v004~") and "+10.0 %: skip the loop; v002~" in text and "+20.0 %: reuse the buffer" in text and "copy it" not in text
+
+
 def test_declared_levers_of_kept_runs_are_configuration_and_commands_of_checks_are_not():
     text = "---\ntitle: Run 2\ntype: experiment\nverdict: supported\nlevers: [loop order=ikj]\nmetrics: {rate: {value: 190, unit: op/s, direction: higher}}\n---\n\n# Run 2\n\n## Setup\n\n- checks: `./bench --check --size=4`\n- benchmark: `./bench --num=64`\n"
     made = page.read("wiki/experiments/engine/2026-01-02-v002-run.md", text.encode())

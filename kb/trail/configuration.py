@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.run.record import Lever
 from kb.schema import Verdict
-from kb.text import sentences_of
+from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, parents_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in, number_of
 from kb.trail.line import Line, quoted
-from kb.trail.outcomes import Outcomes
+from kb.trail.outcomes import Outcomes, subject_of
 from kb.trail.outline import Phrases
 
 # How a run is watched and filed, not how it computes.
@@ -38,7 +38,8 @@ _WORK = Phrases(
 _LEFT = -0.02
 # So many settings of one run are named.
 _NAMED = 6
-# Of the runs that the frontier stands on, so many are quoted.
+# Of the runs that the frontier stands on so many are told where none says its settings, each in so many characters; and so many are quoted.
+_STANDS_ON, _SUBJECT = 12, 80
 _QUOTED = ((0, 1, 12), (1, 3, 3), (3, 5, 1))
 
 
@@ -111,6 +112,9 @@ def _merged(
 ) -> Iterable[Line]:
     """The settings of the chain as a line to run, the newest value of each, those of one value in all runs, then which run had each first and what it brought."""
     if not merged:
+        # A log says what each run did and not how it was set.
+        parts = [_share(outcomes, e, [cut(subject_of(e), _SUBJECT)]) for e in chain[:_STANDS_ON]]
+        yield Line("stands on: " + "; ".join(parts), chain[0].path)
         return
     shown = {k: _shown(v) for k, v in merged.items()}
     command = [k for k, v in merged.items() if _COMMAND.fullmatch(v.name)]
