@@ -143,7 +143,7 @@ def _plain(text: str) -> set[str]:
 
 
 def _keys(case: ClaimCase, text: str) -> set[str]:
-    return set(forms_of(text, case.known))
+    return set(forms_of(text))
 
 
 def _segment_reason(

@@ -39,7 +39,6 @@ CUES = {
         "ranked": rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|alone|all|every|exclusively|no other|never|none",
         # What brings something about, and what is only seen together.
         "because": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result",
-        "grounds": r"because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made",
         "makes": r"(?<!\bis )(?<!\bare )(?<!was )(?<!were )(?<!\bbe )(?:lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
         r"(?:makes?|made)(?! (?:no|an?|it|up|\d\S*)\b)|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?)",
         "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse|larger|smaller|longer|shorter|warmer|cooler",

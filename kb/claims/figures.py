@@ -23,15 +23,6 @@ _OFF, _ROUNDED = 0.05, 0.1
 def numbers(case: ClaimCase) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
     given = numbers_of(case.quote)
-    claimed = {n.value for n in numbers_of(case.claim)}
-    parts = [
-        (part.value, whole.value)
-        for part, whole in zip(given, given[1:], strict=False)
-        if case.quote[part.end : whole.start].split() in (["of"], ["of", "the"])
-    ]
-    for part, whole in parts:
-        if whole in claimed and part > 1 and not claimed & {p for p, w in parts if w == whole}:
-            return f"the quote says it of {part:g} of {whole:g}"
     stated = [tuple(_readings(n, case.quote, case)) for n in given]
     return next(
         (reason for n in numbers_of(case.claim) if (reason := _number(case, n, stated))), ""
@@ -110,18 +101,17 @@ def _comparable(case: ClaimCase) -> Iterator[tuple[Number, Number]]:
     cells = [(c, n) for c in case.table if c.quoted for n in numbers_of(c.text)]
     for (left, a), (right, b) in combinations(cells, 2):
         heads = telling(f"{left.header} {right.header}")
-        units = [_names_of_unit(n, case) for n in (a, b)]
-        same = left.label == right.label and units[0] == units[1] != set()
-        if same and {a.value, b.value} <= given and mine & telling(left.label) and mine & heads:
+        if (
+            left.label == right.label
+            and {a.value, b.value} <= given
+            and mine & telling(left.label)
+            and mine & heads
+        ):
             yield a, b
     for part in parts_of(case.quote) if not cells else ():
         for a, b in combinations(numbers_of(part), 2):
             if mine & _owners(case, part, part[: a.start]) and _of_one_kind(a, b, part, mine):
                 yield a, b
-
-
-def _names_of_unit(number: Number, case: ClaimCase) -> set[str]:
-    return {_unit_name(number.unit)} if number.unit else _units_around(number, case)
 
 
 def _of_one_kind(a: Number, b: Number, text: str, wanted: set[str]) -> bool:

@@ -40,6 +40,7 @@ class ClaimRuling:
     origin: str = ""
     span: Span | None = None
     reason: str = ""
+    heading: str = ""
     undecided: bool = False
 
 
@@ -65,7 +66,9 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
     refusal = next(filter(None, (check(case) for check in CHECKS)), "")
     doubt = "" if refusal else next(filter(None, (check(case) for check in DOUBTS)), "")
     stands = Span(passage.start + span.start, passage.start + span.end)
-    return ClaimRuling(passage.origin, stands, refusal or doubt, undecided=bool(doubt))
+    return ClaimRuling(
+        passage.origin, stands, refusal or doubt, case.heading, undecided=bool(doubt)
+    )
 
 
 _MARKUP = re.compile(
@@ -117,7 +120,6 @@ CHECKS: tuple[Check, ...] = (
     numbers,
     names,
     place,
-    frame,
     comparison,
     reversed_sides,
     negation,
@@ -129,5 +131,5 @@ CHECKS: tuple[Check, ...] = (
     attribution,
     denied,
 )
-# What goes by the absence of words alone: no rule has seen that claim and quote disagree.
-DOUBTS: tuple[Check, ...] = (support,)
+# What goes by words alone that stand in no list: they may be other words for the same, and a second reader tells.
+DOUBTS: tuple[Check, ...] = (frame, support)

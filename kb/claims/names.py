@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kb.claims.case import REFERS, ClaimCase, meant
-from kb.text import STOP, fold, numbers_in, stem, unit_of
-from kb.text.spelt import SPELT
+from kb.claims.case import ClaimCase, meant
+from kb.text import fold, numbers_in, unit_of
 
 _WORD = re.compile(
     r"`([^`]+)`|\d{1,3}(?:,\d{3})+[\w\-]*|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]"
@@ -23,10 +22,8 @@ class Name:
     form: str
 
 
-def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name]:
-    """Names of a text in order. The first word of a sentence is one only where `known` (stems of a source) lacks it in small letters,
-    or where its form alone shows it. Digits that are read as no number (2.7.1, 512³, a day) are one; without `known` a capital there shows nothing.
-    """
+def names_in(text: str) -> Iterator[Name]:
+    """Names of a text in order: by its form, or by a capital inside a sentence. Digits that are read as no number (2.7.1, 512³, a day) are one."""
     end = 0
     read = {at for n in numbers_in(text) for at in range(n.start, n.end)}
     for match in _WORD.finditer(text):
@@ -36,15 +33,15 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
         lettered = word.isupper() and len(word) == 1 and _LETTERED.search(text[: match.start()])
         if match[1] is None and not lettered and _measures(word, text, match.start(), read):
             continue
-        capital = word[0].isupper() and len(word) > 1 and (not first or _opens(word, known))
+        capital = word[0].isupper() and len(word) > 1 and not first
         if match[1] is not None or _shaped(word) or lettered or capital:
             yield Name(word, _key(word), _form(word))
 
 
 @lru_cache(1 << 10)
-def forms_of(text: str, known: frozenset[str]) -> dict[str, str]:
+def forms_of(text: str) -> dict[str, str]:
     """Keys of the names of a text with their forms. Kept: the same sentences stand around many claims."""
-    return {name.key: name.form for name in names_in(text, known=known)}
+    return {name.key: name.form for name in names_in(text)}
 
 
 _OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
@@ -58,26 +55,6 @@ def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
     degrees = text[:start].endswith("degrees ")
     number = read.issuperset(range(start, start + len(word)))
     return bool(unit_of(word) or rate or degrees or number or _COUNTING.fullmatch(word))
-
-
-def _opens(word: str, known: frozenset[str] | None) -> bool:
-    """Whether the first word of a sentence names something: its source never writes it small, and it is no word of grammar."""
-    return (
-        known is not None
-        and fold(word).partition("-")[0] not in SPELT
-        and stem(fold(word)) not in known
-        and not _GRAMMAR.fullmatch(word)
-        and fold(word) not in STOP
-    )
-
-
-# Words that open a sentence and name nothing.
-_GRAMMAR = re.compile(
-    r"(?:A|An|The|Relative|Compared|Contrary|According|Thanks|Due|This|That|These|Those|Its?|Their|They|We|There|Here|Such|Other|Another|Several|Many|Most|Few|Some|All|Each|Every|Both|Either|"
-    r"Neither|None|No|Not|Only|Even|Also|More|Less|Fewer|Much|One|Two|Three|In|On|At|For|With|Without|Within|By|Of|To|From|Into|Onto|Under|Over|Above|"
-    r"Below|Between|Among|Across|During|Through|Per|As|Than|Beside|Besides|Despite|Although|Though|Because|Since|Until|Unless|Once|Then|Thus|So|"
-    r"When|Where|While|Whereas|If|After|Before|How|What|Which|Who|Why|And|Or|But|Yet)|[A-Z][a-z]+(?:ing|ed|er|est|ly|[st]ion|ity|ness|ment|s)"
-)
 
 
 def _shaped(word: str) -> bool:
@@ -112,17 +89,12 @@ def names(case: ClaimCase) -> str:
     out stands nearer: in the quote, above it, in the part of the sentence around it, before it in its paragraph, or in the one before.
     """
     part = meant(case)
-    if REFERS.match(part):
-        part = case.sentence
     near = (case.quote, case.about, part, case.lead, case.before)
-    levels = [
-        (_apart(text), forms_of(text, case.known))
-        for text in (*map(case.spelt_out, near), case.whole)
-    ]
-    quoted = forms_of(case.quote, case.known)
-    claimed = forms_of(case.spelt_out(case.claim), case.known)
+    levels = [(_apart(text), forms_of(text)) for text in (*map(case.spelt_out, near), case.whole)]
+    quoted = forms_of(case.quote)
+    claimed = forms_of(case.spelt_out(case.claim))
     claimed = {*claimed, *("".join(filter(str.isalnum, w)) for w in fold(case.claim).split())}
-    for name in names_in(case.claim, known=case.known):
+    for name in names_in(case.claim):
         written = _apart(name.text)
         stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
         distance = next(stands, len(levels))

@@ -4,7 +4,6 @@ Words are all there is to go by here; those that turn a sentence stand in `cues`
 """
 
 import re
-from collections import Counter
 
 from kb.claims.case import (
     BRACKETED,
@@ -55,7 +54,7 @@ Denials = list[tuple[str, frozenset[str]]]
 
 def _lost(case: ClaimCase, theirs: Denials, beside: Denials) -> list[str]:
     """Words of denial in the source of which a claim asserts what they deny; a quote that begins behind one has cut it off."""
-    claimed = telling(case.spelt_out(case.claim)) - _repeated(f"{meant(case)} {case.quote}")
+    claimed = telling(case.spelt_out(case.claim))
     cut = not (
         case.table or _denials(case.quote) or case.quote in case.sentence[: len(case.quote) + 2]
     )
@@ -64,11 +63,6 @@ def _lost(case: ClaimCase, theirs: Denials, beside: Denials) -> list[str]:
     return [
         w for side, whole in sides for w, denied in side if whole or denied & claimed or not denied
     ]
-
-
-def _repeated(text: str) -> set[str]:
-    """What is spoken of more than twice; denied once, it may be claimed of the others: “84 °C without a fan, 61 °C with one”."""
-    return {word for word, times in Counter(map(stem, words_of(text))).items() if times > 2}
 
 
 def _shown(case: ClaimCase) -> str:
@@ -216,10 +210,8 @@ def cause(case: ClaimCase) -> str:
         return ""
     message = f"{case.sentence} {case.quote}"
     because, makes = (CUES[kind].search(case.claim) for kind in ("because", "makes"))
-    words_after = telling(case.claim[because.end() :]) if because else set()
-    if because and not (
-        has(message, "grounds") and (len(words_after) < 2 or words_after & telling(case.context))
-    ):
+    given = telling(case.claim[because.end() :]) if because else set()
+    if because and len(given) > 1 and not given & telling(case.context):
         return f"the claim gives a cause (“{because[0]}”), the quote none"
     together = CUES["together"].search(meant(case))
     if (

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kb import store
-from kb.claims import Captured, Claim, ClaimRuling, Quotable, Span, StatedQuantity, ruling_on
+from kb.claims import Captured, Claim, ClaimRuling, Quotable, StatedQuantity, ruling_on
 from kb.ingest.packets import Packet
 from kb.ingest.replies import ClaimedQuantity, Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
@@ -86,7 +86,7 @@ def admission_of(
                     else ruling.reason
                 )
                 or _place_reason(item, draft, wiki, planned)
-                or _quantity_reason(item, ruling, passages)
+                or _quantity_reason(item, ruling)
             )
             if reason:
                 reasons.append(Rejection(draft.path, item.claim, reason))
@@ -177,7 +177,7 @@ def _place_reason(item: DraftClaim, draft: Draft, wiki: Wiki, planned: Collectio
     return ""
 
 
-def _quantity_reason(item: DraftClaim, ruling: ClaimRuling, passages: Iterable[Quotable]) -> str:
+def _quantity_reason(item: DraftClaim, ruling: ClaimRuling) -> str:
     """What is wrong with the quantity of a claim: it repeats what the claim states, no more."""
     stated: ClaimedQuantity | None = item.quantity
     if stated is None:
@@ -192,7 +192,7 @@ def _quantity_reason(item: DraftClaim, ruling: ClaimRuling, passages: Iterable[Q
     ]
     if not same:
         return f"its quantity {stated.value:g} {stated.unit} is not what the claim states"
-    context = f"{item.claim} {item.quote} {_heading(ruling, passages)}"
+    context = f"{item.claim} {item.quote} {ruling.heading}"
     foreign = set(words_of(f"{stated.subject} {stated.condition}")) - set(words_of(context))
     if not stated.subject.strip() or not stated.quantity.strip():
         return "a quantity has a subject and a name"
@@ -201,19 +201,6 @@ def _quantity_reason(item: DraftClaim, ruling: ClaimRuling, passages: Iterable[Q
         if foreign
         else ""
     )
-
-
-def _heading(ruling: ClaimRuling, passages: Iterable[Quotable]) -> str:
-    for passage in passages:
-        if (
-            passage.origin == ruling.origin
-            and ruling.span
-            and 0 <= ruling.span.start - passage.start < len(passage.captured.text)
-        ):
-            return passage.captured.heading_above(
-                Span(ruling.span.start - passage.start, ruling.span.end - passage.start)
-            )
-    return ""
 
 
 def wiki_of(layout: store.Layout, db) -> Wiki:

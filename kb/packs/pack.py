@@ -7,7 +7,7 @@ facts deny is left out and named. What people change or add stays: a part that d
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import yaml
 
@@ -37,7 +37,6 @@ class Pack:
 
     parts: Mapping[str, Mapping[str, object]]
     left_out: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = field(default=())
 
 
 def strategy_reasons(parts: PackParts, passages: Iterable[Quotable]) -> list[str]:
