@@ -17,7 +17,7 @@ from kb.claims.case import (
     weight_of,
 )
 from kb.claims.cues import contrary
-from kb.claims.figures import numbers_of, stated_value
+from kb.claims.figures import IDLE, numbers_of, stated_value
 from kb.claims.names import forms_of
 from kb.text import STOP, numbers_in_words, stem, unit_of, words_of
 from kb.text.spelt import SPELT
@@ -28,7 +28,12 @@ def place(case: ClaimCase) -> str:
     stated = () if case.table else _segments(case)
     before = ""
     for clause in clauses_of(case.claim):
-        numbers = numbers_of(clause)
+        # "The old one" counts nothing, "one pass" does.
+        numbers = [
+            n
+            for n in numbers_of(clause)
+            if clause[n.start : n.end].lower() not in IDLE or clause[n.end :].strip()[:1].isalpha()
+        ]
         for number in numbers:
             value = stated_value(number, case)
             if case.table:

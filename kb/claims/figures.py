@@ -14,7 +14,7 @@ from kb.text.spelt import SCALE, SPELT
 # Behind these "3 to 5" is a range; behind most other words it is a move.
 _WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about", " by")
 # Words that stand for no number as often as for one.
-_IDLE = ("zero", "one", "once")
+IDLE = ("zero", "one", "once")
 # How far a claim that says "about" may be off, in parts of the number that the quote gives: so far at all, and so far to the next
 # number of as many digits as the claim writes (`about 40` for 37).
 _OFF, _ROUNDED = 0.05, 0.1
@@ -31,7 +31,7 @@ def numbers(case: ClaimCase) -> str:
 
 def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -> str:
     written = case.claim[number.start : number.end].strip()
-    if written.lower() in _IDLE or _belongs_to_a_name(case, number):
+    if written.lower() in IDLE or _belongs_to_a_name(case, number):
         return ""
     mine = tuple(_readings(number, case.claim))
     loose = bound_of(case.claim, number.start, number) != ""
@@ -193,7 +193,7 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
     yield number
     if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
         yield number._replace(value=100 * number.value, unit="%")
-    above = words_of(f"{case.before} {case.about}") if case and case.table else ()
+    above = words_of(f"{case.before} {case.lead} {case.about}") if case and case.table else ()
     for scale in {"thousand", "million", "billion"} & {word.removesuffix("s") for word in above}:
         yield number._replace(value=number.value * SPELT[scale])
     behind = _BEHIND.match(text, number.end)
