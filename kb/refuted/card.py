@@ -14,7 +14,7 @@ class Card:
     """One refuted pattern. `evidence` is the page that shows it; `told_by` are pages that repeat it.
 
     kind: experiment, hypothesis, bullet, row, principle. status: standing, reopened (`by` is a later supported run in its scope),
-    superseded (`by` is a later failed run of the same lever and value). `order` is the evidence's place in the trail.
+    superseded (`by` is a later failed run of the same lever and value), unread (nobody can tell how the run came out). `order` is the evidence's place in the trail.
     """
 
     id: str

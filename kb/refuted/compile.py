@@ -45,6 +45,7 @@ _PROPOSES = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
+_READ = frozenset(Verdict) - {Verdict.OTHER}
 # Invalid by what the change itself broke; any other invalid run that kb measured says nothing about its lever.
 _BROKEN = frozenset(("checks-failed", "parity-broken"))
 
@@ -62,11 +63,12 @@ def cards_of(
     inputs = {
         path: digest_of(trail.rows[path] + row_of(runs[path]))
         for path, e in known.items()
-        if is_failure(e, runs[path])
+        if is_failure(e, runs[path]) or is_unread(e, runs[path])
     }
     make = lambda path: _with_reason(_of_experiment(known[path], runs[path]))  # noqa: E731
     own = kept.each("card", inputs, tuple[Card, str], make)
-    failed = {path: card for path, (card, _) in own.items()}
+    unread = [replace(c, status="unread") for c, _ in own.values() if not c.verdict]
+    failed = {path: card for path, (card, _) in own.items() if card.verdict}
     # A failed run's own page is told by its card.
     listed = [(p, r.statements) for p, r in runs.items() if p not in failed and r.statements]
     sources, others = _statement_cards([*listed, *statements], failed, known, graph)
@@ -77,8 +79,9 @@ def cards_of(
     )
     won = [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
     cards = [_with_levers(c, rare) for c in (*_reopened([*own_cards], won, runs, rare), *others)]
-    reasons = {path: reason for path, (_, reason) in own.items()}
-    located = map(_located, (*cards, *_principles(cards, rare, reasons)))
+    reasons = {path: own[path][1] for path in failed}
+    unread = [_with_levers(c, rare) for c in unread]
+    located = map(_located, (*cards, *_principles(cards, rare, reasons), *unread))
     return tuple(sorted(located, key=lambda c: (*c.order, c.id)))
 
 
@@ -145,6 +148,12 @@ def is_failure(e: Facts, run: RunAim) -> bool:
     )
 
 
+def is_unread(e: Facts, run: RunAim) -> bool:
+    """Whether a run of another loop is over and nobody can tell how it came out: no failure, and worth a look before it is run again."""
+    known = e.verdict.canonical not in (None, Verdict.OTHER)
+    return not (known or e.first or e.running or run.measured)
+
+
 def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
     """The aims of all runs, where a run's page gives its whole command: what that sets otherwise than its parent's is what it moves."""
     by_name = {
@@ -203,7 +212,7 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
         claim=cut(claim, _LONGEST_CLAIM),
         because=cut(_SAYS_VERDICT.sub("", because) or because, _LONGEST_BECAUSE),
         delta=_delta_in(e.title) or _delta_in(because),
-        verdict=str(e.verdict.canonical),
+        verdict=str(e.verdict.canonical) if e.verdict.canonical in _READ else "",
         levers=_main(aim),
         direction=aim.direction,
         point=aim.point,

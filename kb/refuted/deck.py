@@ -37,6 +37,11 @@ class Deck:
     runs: Mapping[str, RunAim]
     counts: Mapping[str, Counts]
 
+    @property
+    def refuted(self) -> tuple[Card, ...]:
+        """The cards of what failed, without those of runs of which nobody can tell how they came out."""
+        return tuple(c for c in self.cards if c.status != "unread")
+
 
 # What of a deck is kept run by run.
 KEPT = ("card",)
@@ -121,7 +126,7 @@ def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
 def cards(
     db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None
 ) -> tuple[Card, ...]:
-    """Cards in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
+    """Cards of what failed in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
     than `before`.
     """
     where, values = [], []
@@ -132,4 +137,5 @@ def cards(
         where.append("(date, serial, evidence) < (?, ?, ?)")
         values.extend(before)
     query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
-    return tuple(value_of(row, Card) for (row,) in db.execute(query, values))
+    listed = (value_of(row, Card) for (row,) in db.execute(query, values))
+    return tuple(c for c in listed if c.status != "unread")

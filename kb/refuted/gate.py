@@ -13,13 +13,13 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 
 from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import Aim, aim_of_proposal, terms_in
+from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
     by_value,
     differences,
@@ -30,7 +30,6 @@ from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
 from kb.refuted.values import same_value
 from kb.run.record import Lever
-from kb.schema import records_run
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment, targets
@@ -92,7 +91,7 @@ _MOST_MATCHES, _MOST_DIFFERENCES = 10, 6
 # What is looked at: cards by the rarest words first, as many as are read in milliseconds.
 _CANDIDATES, _MOST_ROWS = 40, 40_000
 # Two texts with so much in common are of one matter; less, by the rarest of their words, is chance.
-_ALIKE, _SHOWN = 0.14, 0.05
+_ALIKE, _SHOWN = 0.125, 0.05
 # What stands for less than the whole counts half: another value or way, another target, a statement without a run behind it.
 _HALF = 0.5
 
@@ -254,26 +253,9 @@ class Gate:
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
         same_target = question.target in ("", card.target)
-        speaks = (
-            same_target
-            and (score >= _ALIKE or _is_named(card, question.aim.terms))
-            and not _apart(question.aim, card.aim)
-        )
+        near = score >= _ALIKE and not _apart(question.aim, card.aim)
         worth = min(1.0, score * (_HALF if card.is_statement else 1.0))
-        return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
-
-
-def _is_named(card: Card, terms: dict[str, float]) -> bool:
-    """Whether a question says every word, two at least, of the name that its author gave to the page of a run."""
-    words = frozenset() if card.is_statement else _name_words(card.evidence)
-    return len(words) > 1 and words <= terms.keys()
-
-
-@lru_cache(maxsize=1 << 12)
-def _name_words(path: str) -> frozenset[str]:
-    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
-    name = folder if records_run(folder, stem, reports=True) else stem
-    return frozenset(t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#")
+        return _Meeting(_match(question, card, kind, lever, worth), decides, same_target and near)
 
 
 def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:
@@ -359,7 +341,8 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
 
 def _outcome(meetings: list[_Meeting], groups: tuple[LeverGroup, ...]) -> str:
     """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism;
-    clear: neither, or each met by what differs. A statement alone never makes a repeat, a tie of the same value asks for a difference.
+    clear: neither, or each met by what differs. A statement, or a run of which nobody can tell how it came out, never makes a repeat
+    alone; a tie of the same value asks for a difference.
     """
     near = []
     for met in meetings:
@@ -371,6 +354,7 @@ def _outcome(meetings: list[_Meeting], groups: tuple[LeverGroup, ...]) -> str:
         and m.match.kind == "same-value"
         and not m.match.scope_diff
         and m.match.source == "experiment"
+        and m.match.status != "unread"
         for m in near
     ):
         return "repeat"

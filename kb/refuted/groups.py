@@ -106,7 +106,8 @@ def _group_line(group: LeverGroup, differs: tuple[str, ...]) -> str:
 def _match_line(match: "Match", longest: int) -> str:
     standing = [match.status] if match.status != "standing" else []
     source = ["a statement"] if match.source == "statement" else []
-    scope = ", ".join([match.verdict, *standing, *source, match.date or "no date"])
+    verdict = [match.verdict] if match.verdict else []
+    scope = ", ".join([*verdict, *standing, *source, match.date or "no date"])
     about = f"{match.lever} {match.value}".strip()
     notes = (("differs", "; ".join(match.scope_diff)), ("you say", match.acknowledged))
     noted = [f"{label}: {text}" for label, text in notes if text]

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from kb import regex
 from kb.page import Page, read
-from kb.page.document import Block, Document, document_of
 from kb.refuted.moves import (
     Move,
     Role,
     clauses,
     difference,
-    leads_to_change,
+    is_held,
     move_of,
     moves_in,
     pulled,
@@ -30,6 +29,7 @@ from kb.schema import outcome_verdict
 from kb.store import digest_of
 from kb.text import STOP, in_digits, numbers_in, numbers_in_words, stem, words_of
 from kb.trail.levers import direction_in, key_of, mentions_in, number_of
+from kb.trail.outline import Passage, passages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _moves_of(part: _Part) -> tuple[Move, ...]:
     if part.kind != "setup":
         return part.moves or moves_in(part.text, moved=part.moved)
     moves = part.moves or moves_in(part.text)
-    return tuple(replace(m, role=Role.HELD) if m.role is Role.SET else m for m in moves)
+    return tuple(m if m.is_moved else replace(m, role=Role.HELD) for m in moves)
 
 
 def _wording(claims: list[str]) -> str:
@@ -173,9 +173,7 @@ _TOPIC, _REASON = 2.0, 0.5
 
 
 def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> dict[str, float]:
-    """How much of the text each word and number carries. A lever that does not stay is counted as well, by its key, and carries nothing;
-    where others are set, one that stays carries nothing by its name and value either.
-    """
+    """How much of the text each word and number carries. A lever that does not stay is counted as well, by its key, and carries nothing."""
     moved = [m for m in moves if m.role is not Role.HELD]
     terms = {term: _REASON for term in terms_in(because)}
     for part in parts:
@@ -184,82 +182,62 @@ def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> di
             for term in terms_in(" ".join(clauses(part.text))):
                 terms[term] = max(weight, terms.get(term, 0.0))
     about = pulled(moved)
-    for move in moves if about else ():
-        if move.value and move not in about:
-            terms |= dict.fromkeys(_named_by(move), 0.0)
     for move in about:
-        terms |= dict.fromkeys(_named_by(move), _TOPIC)
+        terms |= dict.fromkeys(terms_in(f"{move.name} {move.value}"), _TOPIC)
     terms |= {"=" + m.key: 0.0 for m in moved}
     return {term: terms[term] for term in sorted(terms) if terms[term] or term[0] == "="}
 
 
-def _named_by(move: Move) -> set[str]:
-    return terms_in(f"{move.name} {move.value}")
-
-
 def _parts(text: str) -> Iterator[_Part]:
-    """What a page or a proposal says before it is tried, block by block."""
-    heading, label, moved, skipping = "", "", False, 0
-    document = document_of(in_digits(text))
-    for block in document.blocks:
-        if block.kind == "heading":
-            if not skipping or block.level <= skipping:
-                skipping = block.level if block.level > 1 and _AFTER.search(block.plain) else 0
-            heading, label, moved = block.plain if block.level > 1 else "", "", False
-        elif skipping:
+    """What a page or a proposal says before it is tried, passage by passage."""
+    above: tuple[str, ...] = ()
+    label = ""
+    for passage in passages_of(in_digits(text)):
+        if passage.kind == "heading" or any(map(_AFTER.search, passage.above)):
+            above, label = passage.above, ""
             continue
-        elif block.kind == "paragraph":
-            for own, plain in _labels(document, block):
-                label = own or label
-                if not _AFTER.search(label) and not _FORECAST.search(label or heading):
-                    yield _Part(_kind(label or heading), readable(plain), label=label or heading)
-                    moved = leads_to_change(block.plain)
-        elif not _FORECAST.search(label or heading):
-            yield from _shown(block, label or heading, moved=moved)
+        label = label if passage.above == above else ""
+        above = passage.above
+        is_text = passage.kind == "paragraph"
+        for own, plain in _labels(passage) if is_text else (("", passage.text),):
+            label = own or label
+            about = label or "".join(above[-1:])
+            if _FORECAST.search(about) or is_text and _AFTER.search(label):
+                continue
+            if passage.kind == "table":
+                yield from _rows(passage)
+            else:
+                shown = readable(plain.replace("\\\n", " "))
+                yield _Part(_kind(about), shown, code=not is_text, label=about)
 
 
-def _shown(block: Block, label: str, *, moved: bool) -> Iterator[_Part]:
-    """What a fence or a table says below a label; `moved`: the label announces a change."""
-    if block.kind == "table":
-        yield from _rows(block)
-    elif block.kind in ("fence", "code"):
-        code = readable(block.plain.replace("\\\n", " "))
-        yield _Part("claim" if moved else _kind(label), code, moved, True, label)
-
-
-def _labels(document: Document, block: Block) -> list[tuple[str, str]]:
-    """The labels that open a paragraph and its lines, in bold or before a colon, and what each says."""
-    starts = [m for m in _LABEL.finditer(block.plain) if _is_known(m[1])]
+def _labels(passage: Passage) -> list[tuple[str, str]]:
+    """The labels that open a paragraph and its sentences, and what each says; of no known kind only where it is set off by itself."""
+    text = passage.text
+    starts = [m for m in _LABEL.finditer(text) if _is_known(m[1])]
     if starts:
-        ends = [*(m.start() for m in starts[1:]), len(block.plain)]
-        head = block.plain[: starts[0].start()]
-        own = [
-            (m[1], block.plain[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)
-        ]
+        ends = [*(m.start() for m in starts[1:]), len(text)]
+        head = text[: starts[0].start()]
+        own = [(m[1], text[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
         return [*([("", head)] if head else []), *own]
-    bold = next((s for s in block.spans[:1] if s.kind == "strong" and s.start == block.start), None)
-    label = document.source(bold).strip("*_ ") if bold else ""
-    if label[-1:] in (".", ":") and len(label) < 40 and block.plain.startswith(label):
-        return [(label[:-1], block.plain[len(label) :])]
-    return [("", block.plain)]
+    if _is_known(passage.label) or passage.bold and passage.label:
+        return [(passage.label, passage.behind)]
+    return [("", text)]
 
 
 def _is_known(label: str) -> bool:
     kinds = (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
-    return any(kind.search(label) for kind in kinds)
+    return any(kind.search(label) for kind in kinds) or is_held(label)
 
 
 def labelled(text: str, label: str) -> str:
     """What stands behind a label that opens a paragraph, the last one of that name."""
-    if label.lower() not in text.lower():
-        return ""
-    document = document_of(text)
-    labels = (pair for block in document.of("paragraph") for pair in _labels(document, block))
-    return next((plain for name, plain in reversed([*labels]) if name.lower() == label.lower()), "")
+    passages = passages_of(text) if label in text.lower() else ()
+    return next((p.behind for p in reversed(passages) if p.label == label), "")
 
 
 def _kind(heading: str) -> str:
-    if _SETTING_UP.search(heading):
+    if _SETTING_UP.search(heading) or is_held(heading):
         return "setup"
     return "claim" if not heading or _CLAIM.search(heading) or _CHANGE.search(heading) else "aside"
 
@@ -269,7 +247,7 @@ _LONGEST_NAME = 40
 _OLD = regex(r"parent|before|base|old|from|current|control|default", re.IGNORECASE)
 
 
-def _rows(table: Block) -> Iterator[_Part]:
+def _rows(table: Passage) -> Iterator[_Part]:
     """Rows of a table of settings: where it has a column of what was before, each moves what stands first; what stays the same says nothing."""
     head = [c.plain for c in table.rows[0].cells]
     old = next((i for i, h in enumerate(head) if i and _OLD.search(h)), 0)
@@ -287,12 +265,15 @@ def _rows(table: Block) -> Iterator[_Part]:
             yield _Part("claim", readable(text), moves=moves)
 
 
+_FLAG = regex(r"\s--?[A-Za-z]")
+
+
 def _commands(code: str) -> list[tuple[Move, ...]]:
     """What each line of code that runs a program with flags sets."""
     commands = []
     for line in code.split("\n"):
         words = [w for w in line.lstrip("$ ").split() if not re.match(r"[A-Za-z_]\w*=", w)]
-        if " -" in line and words and re.match(r"[\w./]", words[0]):
+        if _FLAG.search(line) and words and re.match(r"[\w./]", words[0]):
             named = (move_of(m.name, m.value, role=Role.NAMED) for m in mentions_in(line))
             commands.append(tuple({m.key: m for m in named if m.is_setting}.values()))
     return commands
@@ -317,10 +298,6 @@ def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tu
     )
 
 
-# An article, a switch, a pair: no number that tells one text from another.
-_FEW = frozenset((0.0, 1.0, 2.0))
-
-
 def terms_in(text: str) -> set[str]:
     """Distinct words of a text as stems, those of names one by one, and its numbers in whatever unit (`64 KiB` and 65536 are one)."""
     words = [w for w in plain_words(text) if not w.isdigit() and (len(w) > 1 or not w.isascii())]
@@ -329,13 +306,17 @@ def terms_in(text: str) -> set[str]:
     for number in numbers_in(text):
         value = number_of(text[number.start : number.end])
         numbers |= {number.value, number.value if value is None else value}
-    return {*map(_stem, words), *(f"#{n:g}" for n in numbers - _FEW)} - {""}
+    return {*map(_stem, words), *(f"#{n:g}" for n in numbers)} - {""}
 
 
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
-    """Stem of a word that says something; empty for any other."""
-    return "" if word in STOP else stem(word)
+    """Stem of a word that says something, in one of its spellings (`optimise`, `colour`, `mapped`); empty for any other."""
+    if word in STOP:
+        return ""
+    bare = stem(word)
+    bare = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
+    return bare.replace("is", "iz").replace("our", "or")
 
 
 # "32k tokens", "128 generated tokens": how much of what a run works on. Starts with the digit, which is found fast.

@@ -82,7 +82,7 @@ _CUE_WORDS = {
     "held": "keep keeps keeping default hold holds holding held leave leaves leaving reuse reuses reused reusing same unchanged otherwise "
     "alongside beside frontier base baseline parent",
     "point": "at",
-    "against": "where unlike beyond than without no not never against vs versus like",
+    "against": "where unlike beyond than without no not never against vs versus",
     "moved": "except but only isolate isolates isolated isolating change changes changing set sets setting raise raises raising lower "
     "lowers lowering increase increases increasing reduce reduces reducing decrease decreases decreasing double doubles doubling halve "
     "halves halving grow grows growing shrink shrinks shrinking enable enables enabling disable disables disabling turn turns turning "
@@ -118,8 +118,6 @@ _ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
-# All that a title says: "lr 0.2".
-_SETTING = regex(r"([A-Za-z][\w -]{1,30}?) (\d+\.\d+|\d[\d.]*e-?\d+)\.?")
 # Between the settings of a row stand marks and joining words, and no verb.
 _ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
 _ROW_FROM = 3
@@ -157,13 +155,14 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     """Levers of one paragraph, fence or title, each once; `moved`: what it sets is known to be the change."""
     text = _BLANKS.sub(" ", text)
     lines = _DIFFED.findall(text)
-    if {"+", "-"} <= {sign for sign, _ in lines}:
+    signs = {sign for sign, _ in lines}
+    # Lines that are only added stand among others, each of which has its sign.
+    if {"+", "-"} <= signs or {"+", " "} <= signs and len(lines) > text.strip("\n").count("\n"):
         sides = ([line for s, line in lines if s == sign] for sign in "-+ ")
         return _edits(*sides)
     mentions = mentions_in(text)[:_MOST]
     if not mentions:
-        alone = _SETTING.fullmatch(text)
-        return (move_of(alone[1], alone[2], role=Role.SET),) if alone else ()
+        return ()
     rows = _rows(text, mentions)
     moves: dict[str, Move] = {}
     for mention in mentions:
@@ -332,15 +331,9 @@ def pulled(moves: Iterable[Move]) -> tuple[Move, ...]:
     )
 
 
-_ANNOUNCED = regex(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)
-
-
-def leads_to_change(text: str) -> bool:
-    """Whether a paragraph announces that what follows is what changes: "Change only:", "The build line of this run"."""
-    if _ANNOUNCED.match(text):
-        return True
-    cues = cues_of(text[-_NEAR:]) if text.rstrip().endswith(":") else ()
-    return bool(cues) and cues[-1][1] == "moved"
+def is_held(label: str) -> bool:
+    """Whether a label says that what stands behind it stays: "Held", "unchanged"."""
+    return _CUE_OF.get(label.lower()) == "held"
 
 
 def clauses(text: str) -> list[str]:

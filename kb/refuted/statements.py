@@ -94,7 +94,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
             (line.strip() for line in (*newest, *text.split("\n")) if _MORE in line),
             f"ruled {rule}" if rule else "",
         )
-        reopen_if = page.field("reopen_if") or labelled(text, "Reopen if")
+        reopen_if = page.field("reopen_if") or labelled(text, "reopen if")
         settles = readable(settles) if measured else ""
         judged = _judged(page, text)
         return row_of(RunAim(aim, measured, rule, settles, cut(one_line(reopen_if), 300), judged))

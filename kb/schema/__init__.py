@@ -295,9 +295,10 @@ def type_of_file(stem: str) -> str | None:
     return _TYPE_OF_FILE.get(stem.lower())
 
 
-# A run's page is named by its date or number; the number may stand behind a word for a run.
+# A run's page is named by its date or number; the number may stand behind a word for a run, one of two digits behind any (`nb-03`).
 _RUN_NAME = regex(
-    r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE
+    r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d|[a-z]+[-_]\d\d+(?!\w)",
+    re.IGNORECASE,
 )
 # Files that tell what the folder that they stand in is.
 _RECORDS = ("readme", "results", "report", "summary", "experiment", "index", "recipe")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb import regex
 from kb.page import document_of, plain_text
 from kb.schema import LABELS
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings}
 _SHORTEST_LABEL, _LONGEST_LABEL = 3, 40
+_KEYED = regex(r"^[>\s]*[A-Za-z][A-Za-z ]{2,39}:\s", re.MULTILINE)
 # A longer line is data.
 _LONGEST_LINE = 20_000
 
@@ -75,25 +77,28 @@ def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, st
     source = document.source(block)
     bold = {s.start - block.start: s.text for s in block.spans if s.kind == "strong"}
     starts = [0]
+    # Where most lines begin with a name and a colon, these are labels, however they are written.
+    listing = 2 * len(_KEYED.findall(source)) > source.count("\n") + 1 > 1
     at = source.find("\n") + 1
     while at and (bold or ":" in source):
         line = source[at : source.find("\n", at) if source.find("\n", at) >= 0 else len(source)]
         margin = len(line) - len(line.lstrip("> "))
         mark = bold.get(at + margin, "")
-        if _labelled(plain_text(line[margin:]) if mark else line[margin:], mark)[0]:
+        text = plain_text(line[margin:]) if mark else line[margin:]
+        if _labelled(text, mark, listing=listing)[0]:
             starts.append(at + margin)
         at = source.find("\n", at) + 1
     if len(starts) == 1:
-        yield block.plain, *_labelled(block.plain, bold.get(0, ""))
+        yield block.plain, *_labelled(block.plain, bold.get(0, ""), listing=listing)
         return
     for start, stop in zip(starts, [*starts[1:], len(source)], strict=True):
         text = plain_text(source[start:stop].strip())
-        yield text, *_labelled(text, bold.get(start, ""))
+        yield text, *_labelled(text, bold.get(start, ""), listing=listing)
 
 
-def _labelled(text: str, bold: str) -> tuple[str, str]:
+def _labelled(text: str, bold: str, *, listing: bool) -> tuple[str, str]:
     """(label, what stands behind it) of a run of text that begins with `bold` type: a bold run that ends or goes on with a colon or a
-    dash, or a few plain words and a colon; two empty texts where it has none.
+    dash, or a few plain words (in a `listing` of labels in small letters as well) and a colon; two empty texts where it has none.
     """
     name, colon, behind = (bold or text).partition(":")
     if bold:
@@ -105,7 +110,7 @@ def _labelled(text: str, bold: str) -> tuple[str, str]:
         name = name.rstrip(".—– ")
     elif (
         not colon
-        or not name[:1].isupper()
+        or not (name[:1].isupper() or listing)
         or not behind[:1].isspace()
         or not name.replace(" ", "").isalpha()
     ):

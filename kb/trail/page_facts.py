@@ -156,12 +156,13 @@ def _verdict(
     page: Page, passages: tuple[Passage, ...], lead: tuple[Passage, ...], sections: Sequence[str]
 ) -> VerdictRead:
     """The verdict of a page. What a page says of itself at its head goes before any other label, and that before what its Verdict section
-    begins with; a page that no type says to keep to a form says it in its sentences.
+    begins with; one that none of these tell, by what was done with the change or in its sentences.
     """
-    verdict = verdict_of(page, verdict_sayings(page, *sections))
-    if verdict.canonical not in (None, Verdict.OTHER) or is_running(page, verdict):
-        return verdict
-    if page.field("type") or not passages:
+    # What was done with a change tells how it came out where no place of a verdict does.
+    sayings = *verdict_sayings(page, *sections), ("decision", page.field("decision"))
+    verdict = verdict_of(page, sayings)
+    known = verdict.canonical not in (None, Verdict.OTHER) or verdict.source == "verdict"
+    if known or is_running(page, verdict) or not passages:
         return verdict
     parts = (_between(passages, p.start, p.end) for p in places_of(page) if p.name == "results")
     section = sections[-1] or prose_of(p for part in parts for p in part)
