@@ -221,7 +221,7 @@ def role_of(column: LogColumn) -> ColumnRole:
     if key in CHECKS and (answers or not numeric) or answers and known:
         return "check"
     if DELTAS & key_words(column.name) or "Δ" in column.name:
-        return "metric" if known and is_speedup(column.name) else "delta"
+        return "metric" if known and "speedup" in words_of(column.name) else "delta"
     if not column.headed:
         return _role_of_cells(column)
     if known or is_aim(key) and (numeric or not filled):
@@ -268,10 +268,6 @@ def is_aim(key: str) -> bool:
     return key in _AIM or first in _FOREMOST and last in _AIM
 
 
-def is_speedup(name: str) -> bool:
-    return "speedup" in words_of(name)
-
-
 def _role_of_cells(column: LogColumn) -> ColumnRole:
     filled = column.filled
     digits = [c for c in filled if c.isascii() and c.isdigit()]
@@ -313,7 +309,7 @@ def primary_of(metrics: Sequence[LogColumn], *, least: float = 0) -> LogColumn |
     aims = after or [c for c in common if is_aim(c.key)]
     own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
     # A speedup explains a time, unless it is the first figure of all.
-    known = own[:1] if own and is_speedup(own[0].name) else rivals_of(own)
+    known = own[:1] if own and "speedup" in words_of(own[0].name) else rivals_of(own)
     plain = [c for c in own if any(map(quantity_of, c.cells))]
     return next(iter(aims or known or plain or common), None)
 

@@ -240,7 +240,8 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
         ]
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
-    return entries, outline.prose_above(entries[0].unit) if entries else ""
+    first = entries[0].unit.line.number if entries else 0
+    return entries, " ".join(text for line, text in outline.prose if line < first)
 
 
 def _without_parts(units: list[TextUnit]) -> list[TextUnit]:

@@ -204,10 +204,6 @@ class Outline:
                         self.open.figures.setdefault(name, value)
         return self.units
 
-    def prose_above(self, unit: TextUnit) -> str:
-        """The text above a unit, its lists left out."""
-        return " ".join(text for line, text in self.prose if line < unit.line.number)
-
     def _open(self, unit: TextUnit, heading: str = "") -> None:
         while self.open.level >= unit.level and self.open.above:
             self.open = self.open.above

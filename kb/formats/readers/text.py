@@ -159,13 +159,6 @@ def _record(entry: TextEntry, figures: dict[str, str], *, tabled: bool) -> Recor
     return Record(unit.line, {**figures, **{k: v for k, v in cells.items() if v}})
 
 
-def _columns(entries: Sequence[TextEntry]) -> list[str]:
-    """Names under which most entries say something in a line of its own: their fields are a table."""
-    names = Counter(n for e in entries for n in e.fields)
-    common = [n for n, times in names.items() if 2 * times > len(entries) > 1]
-    return common if len(common) > 1 else []
-
-
 def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Record]:
     """Entries as records. A column of statuses goes before what single lines close with."""
     figures = [
@@ -196,7 +189,10 @@ def _tells(entries: Sequence[TextEntry]) -> bool:
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run an entry; a journal that begins with its newest run is read from its end."""
     entries, prose = entries_of(path)
-    columns = _columns(entries)
+    # Names under which most entries say something in a line of its own: their fields are a table.
+    times = Counter(n for e in entries for n in e.fields)
+    columns = [n for n in times if 2 * times[n] > len(entries) > 1]
+    columns = columns if len(columns) > 1 else []
     if not columns and not _tells(entries):
         yield Segment(0, 1, judged=False)
         yield Remark("no units that say how they came out; read as text")
