@@ -255,3 +255,37 @@ def test_an_archive_of_a_forge_that_is_a_bomb_is_a_message(archive, message):
 
 def test_half_of_a_pair_of_surrogates_is_no_path():
     assert store.is_inner("wiki/\udcff.md") and not store.is_inner("wiki/\ud800.md")
+
+
+@pytest.mark.parametrize("value", [None, "a\0b", "\ud800", "x\udcff", "a" * 5000, "9" * 400, "(", '"', "'; drop table page; --", "../../etc/passwd", "fifo", "outlink", -1, 10**30, float("nan"), [[]], {}])
+def test_whatever_stands_in_an_argument_of_a_tool_is_answered(make_base, value):
+    from kb.server.tools import _TAKEN, answer, tools
+    from kb.verbs import Caller
+
+    root = make_base({"wiki/targets/t.md": TARGET, PAGE: EXPERIMENT.format(run="sources/runs/t/e")}).root
+    os.mkfifo(root / "fifo")
+    (root / "outlink").symlink_to("/etc/passwd")
+    caller = Caller(root, "2026-01-02T00:00:00+00:00", print, print, print, lambda: b"", confined=True)
+    for name, (_, actions) in tools().items():
+        for action, verb in actions.items():
+            usual = {o.name: {"step": "hypothesis", "page": PAGE, "one": PAGE, "other": PAGE}.get(o.name, "t") for o in verb.options if o.required}
+            for field in _TAKEN[verb.words]:
+                reply = answer(name, {**({"action": action} if action else {}), **usual, field: value}, caller)
+                assert "root:x" not in reply.text and not {"\x1b", "\r", "\ud800"} & set(reply.text), (verb.words, field)
+
+
+def test_a_log_without_end_and_one_of_holes_are_refused(make_base, kb_command, tmp_path):
+    root = make_base({}).root
+    holes = tmp_path / "holes.tsv"
+    holes.touch()
+    for size, message in ((1 << 40, "too large"), (300 << 20, "a line of 256 MB")):
+        os.truncate(holes, size)
+        assert message in kb_command("import", "auto", holes, "--target", "t", cwd=root, ok=(2,)).stderr
+    for words in (("import", "auto", "/dev/zero", "--target", "t"), ("check", "/dev/zero"), ("profile", "summarize", "/dev/zero")):
+        assert "no plain file" in kb_command(*words, cwd=root, ok=(2,)).stderr
+
+
+def test_bytes_that_are_no_text_are_named_wherever_they_are_typed(make_base, kb_command):
+    root = make_base({"wiki/targets/t.md": TARGET}).root
+    for words in (("load", "hypothesis", "--target"), ("retro", "--target"), ("experiment", "list", "--target"), ("search",), ("status", "--target")):
+        kb_command(*words, os.fsdecode(b"a\xff"), cwd=root, ok=(0, 1, 2))

@@ -111,12 +111,12 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # trail +3 and refuted +4, of which indexes gave 14: what runs repeat and what an aim pulls is found once, where it is asked for.
 # trail +5: lines that begin with names and colons are labels in small letters too, and what was done with a change tells how it came out.
 BUDGETS = {
-    "verbs": 3144, "formats": 3734, "experiments": 3083, "trail": 3625, "site": 2521,
-    "research": 2442, "profiles": 1801, "refuted": 1951, "slices": 1799, "lint": 1219,
+    "verbs": 3151, "formats": 3734, "experiments": 3083, "trail": 3625, "site": 2521,
+    "research": 2426, "profiles": 1801, "refuted": 1951, "slices": 1799, "lint": 1219,
     "indexes": 1201, "ingest": 1136, "page": 1217, "run": 1105, "claims": 1623, "harness": 775,
-    "search": 918, "store": 1027, "source": 481, "graph": 437, "replay": 411, "loop": 371,
+    "search": 918, "store": 1022, "source": 482, "graph": 437, "replay": 411, "loop": 371,
     "packs": 333, "text": 486, "server": 288, "build": 293, "model": 235, "schema": 227,
-    "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 32, "__main__": 10,
+    "cli": 183, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 32, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.

@@ -175,3 +175,11 @@ def test_the_receipt_of_an_import_is_no_source_and_no_damage(make_base):
     assert [*sources(layout)] == [] and [*damaged_sources(layout)] == []
     receipt.write_text('{"files": ["logs/notes.md"]}')
     assert len([*damaged_sources(layout)]) == 1
+
+
+@pytest.mark.parametrize("odd", [{"files": [{"name": "../../x", "sha256": "0", "bytes": 1, "media_type": "text/plain"}]}, {"sections": [{"title": "A", "start": "1"}]}, {"marks": [{"kind": 1}]}, {"files": [{"name": "x", "sha256": [], "bytes": 1, "media_type": ""}]}, {"references": [3]}])
+def test_what_a_capture_says_of_itself_is_held_to_its_types_and_its_folder(base, odd):
+    store.write(base.sources / "odd" / "meta.json", json.dumps({"origin": "o", "kind": "file", **odd}))
+    assert not [s for s in sources(base) if s.id == "odd"]
+    (message,) = damaged_sources(base)
+    assert "sources/odd/meta.json" in message

@@ -122,7 +122,7 @@ def is_withdrawn(layout: store.Layout, source: str) -> bool:
 
 def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
     ordered = sorted(held, key=lambda c: (c.start, c.end, c.page, c.claim))
-    data = msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n"
+    data = store.to_json(ordered, order=None)
     store.write(layout.sources / FOLDER / file_name(source), data)
 
 

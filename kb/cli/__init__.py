@@ -223,6 +223,9 @@ def main(argv: list[str] | None = None) -> int:
     except KbError as error:
         _talk(f"{name}: {error}")
         return error.code
+    except UnicodeEncodeError as error:
+        _talk(f"{name}: {error.object[:200]!r} is no text: these bytes are no UTF-8")
+        return MISUSE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE

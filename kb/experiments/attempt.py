@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from kb import KbError, store
 from kb.experiments.plan import KeptFile, Measurement, More, Plan, Sample, Side
 from kb.experiments.stub import Stub
@@ -189,7 +187,7 @@ def decoded(kind: type[_Record], file: Path, data: bytes | None = None) -> _Reco
 
 def create(file: Path, record: object) -> bytes:
     """File a record that nobody else has filed; its bytes. Raises KbError if another process did."""
-    data = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    data = store.to_json(record, order=None)
     try:
         store.create(file, data)
     except FileExistsError as error:
@@ -227,11 +225,11 @@ def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
         if telling:
             name = f"{len(attempt.samples) + 1:03d}-{sample.kind}-{sample.side}.txt"
             attempt = with_file(attempt, name, output, most=len(output))
-    lines = [msgspec.json.encode(s) for s in attempt.samples]
+    lines = [store.packed(s).encode() for s in attempt.samples]
     before = store.digest_of(lines[-1]) if lines else attempt.digests["plan.json"]
     filed = replace(sample, output=shown.decode("utf-8", "replace"), file=name, before=before)
     # Written anew from memory each time: what somebody made of the file meanwhile is gone.
-    data = b"\n".join([*lines, msgspec.json.encode(filed), b""])
+    data = b"\n".join([*lines, store.packed(filed).encode(), b""])
     attempt = with_file(attempt, SAMPLES, data, most=len(data))
     return replace(attempt, samples=(*attempt.samples, filed), measurement=None)
 

@@ -1,12 +1,13 @@
 """What every reader of a loop's log yields, and the lines they read. Refuses to hold a log in memory: everything streams."""
 
 import codecs
+import io
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,7 @@ from kb import KbError
 from kb.run.direction import Direction, direction_of, words_of
 from kb.run.quantity import Quantity, bare, is_sentinel, to_float, to_quantity
 from kb.run.record import Metric, Outcome
-from kb.store import digest_of
+from kb.store import digest_of, opened
 
 # Enough rows to see what a column holds; the rest of the log is read by what these said.
 SAMPLE = 400
@@ -85,18 +86,24 @@ class LogLine:
         return digest_of(self.text)
 
 
+# A log may be larger than a page, and one line of it a whole JSON; beyond that it is a device or holes.
+_LARGEST, _LONGEST = 4 << 30, 256 << 20
+
+
 def lines_of(path: Path) -> Iterator[LogLine | Remark]:
     """Lines of a log as text, streamed; a BOM, CRLF and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
     try:
-        with open(path, "rb") as file:
+        with opened(path, most=_LARGEST, declared=True) as file:
             wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        if wide:
-            yield Remark("the file is UTF-16; read as such")
-            with open(path, encoding="utf-16", errors="replace", newline="\n") as text:
+            file.seek(0)
+            if wide:
+                yield Remark("the file is UTF-16; read as such")
+                text = io.TextIOWrapper(file, "utf-16", "replace", newline="\n")
                 yield from (LogLine(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
-            return
-        with open(path, "rb") as file:
-            for number, raw in enumerate(file, 1):
+                return
+            for number, raw in enumerate(iter(partial(file.readline, _LONGEST), b""), 1):
+                if len(raw) == _LONGEST:
+                    raise KbError(f"{path}:{number}: a line of {_LONGEST >> 20} MB; this is no log")
                 text = raw.decode("utf-8", "replace").rstrip("\r\n")
                 if "\ufffd" in text and b"\xef\xbf\xbd" not in raw:
                     yield Remark("bytes that are no UTF-8; shown as U+FFFD", number)

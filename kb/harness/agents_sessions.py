@@ -25,7 +25,7 @@ def run(request: ReadSessions, caller: Caller) -> Result:
     for file in files:
         if not file.is_file() or file.stat().st_size > _LARGEST:
             raise KbError(f"{file}: no transcript, or larger than {_LARGEST} bytes")
-        session = calls_in(store.bytes_of(file).decode("utf-8", "replace"))
+        session = calls_in(store.bytes_of(file, declared=True).decode("utf-8", "replace"))
         if session.harness or session.calls:
             sessions.append(session)
     if not sessions:

@@ -42,7 +42,7 @@ def text_of(layout: store.Layout, name: str, *, file: Path | None = None) -> tup
 
 def _supplied(file: Path, captured: source.Source) -> str:
     try:
-        data = store.bytes_of(file)
+        data = store.bytes_of(file, declared=True)
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
     known = {f.sha256 for f in captured.files}

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable
 
-import msgspec
-
 from kb import store
 from kb.claims import Quotable, ruling_on
 from kb.ingest.material import Excerpt
@@ -62,6 +60,6 @@ def file_notes(layout: store.Layout, packet: Packet, notes: IndexNotes) -> str:
     filed = FiledNotes(index=index, topics=dict(sorted(topics.items())))
     store.write(
         layout.root / path_of_notes(index),
-        msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n",
+        store.to_json(filed, order=None),
     )
     return path_of_notes(index)

@@ -153,7 +153,7 @@ def record(layout: store.Layout, packet: Packet, attempt: ReplyAttempt) -> Answe
         )
         store.write(
             _replies(layout, packet.id),
-            msgspec.json.format(msgspec.json.encode(answers), indent=1) + b"\n",
+            store.to_json(answers, order=None),
         )
         store.remove(_lease(layout, packet.id))
         if answers.state == "answered":

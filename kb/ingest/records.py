@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from kb import KbError, store
 from kb.claims import Quotable
 from kb.schema import Verdict, field_verdict
@@ -95,7 +93,5 @@ def file_record(layout: store.Layout, page: str, record: PageRecord) -> str:
         raise KbError(f"{page}: no page to keep a record of")
     filed = FiledRecord(page=page, digest=store.file_digest(file), record=record)
     path = path_of_record(page)
-    store.write(
-        layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n"
-    )
+    store.write(layout.root / path, store.to_json(filed, order=None))
     return path

@@ -44,7 +44,7 @@ report done ""
 def write_job(layout: store.Layout, target: Target, repository: Path) -> tuple[Path, bool]:
     """The job's file in the repository, and whether skypilot has checked it. Raises KbError where somebody else's stands there."""
     file = repository / NAME
-    if file.is_file() and not store.bytes_of(file).startswith(_MARK.encode()):
+    if file.is_file() and not store.bytes_of(file, declared=True).startswith(_MARK.encode()):
         raise KbError(
             f"{file}: is not kb's; move it aside, and kb writes the job of one experiment"
         )

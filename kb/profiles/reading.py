@@ -45,7 +45,7 @@ def _opened(path: Path, label: str, *, encoding: str = "utf-8-sig") -> Iterator[
     """The file's text, unpacked if it is gzip; a reading error of the disk or of the packing becomes a KbError."""
     try:
         # A trace is streamed, so that its size costs time alone.
-        with store.opened(path, most=64 << 30) as raw:
+        with store.opened(path, most=64 << 30, declared=True) as raw:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             unpacked = gzip.GzipFile(fileobj=raw) if packed else raw

@@ -136,7 +136,7 @@ def of_folder(path: Path) -> Repository:
             return Repository(folder, path.name)
     if (path / ".git").is_file():
         named = Path(
-            store.bytes_of(path / ".git")
+            store.bytes_of(path / ".git", declared=True)
             .decode("utf-8", "replace")
             .partition("gitdir: ")[2]
             .strip()

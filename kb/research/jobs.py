@@ -62,7 +62,7 @@ def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> J
         source, fresh = capture(layout, material, retrieved=now)
     except Unavailable as error:
         return JobOutcome(job, "failed", "", str(error))
-    except KbError as error:
+    except (KbError, OSError) as error:
         return JobOutcome(job, "refused", "", str(error))
     message = ", ".join(sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6])
     return JobOutcome(
@@ -98,7 +98,7 @@ def _material(session: NetworkSession, job: Job) -> tuple[SourceMaterial, tuple[
         wish = job.key.partition("://")[2].removesuffix(".html")
     else:
         file = Path(job.folder) / job.key
-        data = _bytes_of(file)
+        data = store.bytes_of(file, most=64 << 20, declared=True)
         kind = "application/pdf" if data[:5] == b"%PDF-" else "text/plain"
         document, version, wish = (
             document_of(data, "", name=file.name),
@@ -125,13 +125,6 @@ def _material(session: NetworkSession, job: Job) -> tuple[SourceMaterial, tuple[
         note=f"sha256 as it came: {hashlib.sha256(data).hexdigest()}",
     )
     return material, document.links
-
-
-def _bytes_of(file: Path) -> bytes:
-    try:
-        return store.bytes_of(file, most=64 << 20)
-    except OSError as error:
-        raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 def run_jobs(

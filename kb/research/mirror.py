@@ -28,7 +28,7 @@ def mirrored(folder: Path, url: str) -> HttpReply:
             kind = _TYPES.get(file.suffix) or (
                 "application/atom+xml" if "/api/query" in plain else "text/html"
             )
-            return HttpReply(url, 200, {"content-type": kind}, bytes_of(file))
+            return HttpReply(url, 200, {"content-type": kind}, bytes_of(file, declared=True))
     raise Unavailable(
         f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404
     )

@@ -298,12 +298,13 @@ class NetworkSession:
     def _kept(self, url: str, accept: str) -> HttpReply | None:
         place = self._place(url, accept)
         try:
-            head = store.from_json(store.bytes_of(place.with_suffix(".json")), _CacheHead)
+            head = store.bytes_of(place.with_suffix(".json"))
+            url, headers, digest = store.from_json(head, _CacheHead)
             body = store.bytes_of(place.with_suffix(".body"))
         except (OSError, ValueError):
             return None
-        whole = hashlib.sha256(body).hexdigest() == head.sha256
-        return HttpReply(head.url, 200, head.headers, body) if whole else None
+        whole = hashlib.sha256(body).hexdigest() == digest
+        return HttpReply(url, 200, headers, body) if whole else None
 
     def _keep(self, url: str, accept: str, reply: HttpReply) -> None:
         """Keep what the server can be asked about again; the cache may be deleted at any time."""
@@ -315,17 +316,12 @@ class NetworkSession:
                 plain = masked(body.decode("utf-8", "surrogateescape"))
                 body = plain.encode("utf-8", "surrogateescape")
             store.write(place.with_suffix(".body"), body, durable=False)
-            head = _CacheHead(shown(reply.url), headers, hashlib.sha256(body).hexdigest())
+            head = (shown(reply.url), headers, hashlib.sha256(body).hexdigest())
             store.write(place.with_suffix(".json"), store.packed(head), durable=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _CacheHead:
-    """What the cache keeps of an answer beside its body."""
-
-    url: str
-    headers: dict[str, str]
-    sha256: str
+# What the cache keeps of an answer beside its body: address, headers, and sha256 of the body.
+_CacheHead = tuple[str, dict[str, str], str]
 
 
 def _wait_of(reply: HttpReply, attempt: int) -> float | None:

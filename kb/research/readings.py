@@ -3,8 +3,8 @@ so that later steps need no network.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
-from kb import KbError
 from kb.research.diffs import FileDiff
 from kb.research.forks import Delta, Fork
 from kb.source import Source, SourceMaterial, fence_for
@@ -75,16 +75,10 @@ def _hunks(change: FileDiff) -> str:
 
 
 def fork_of_source(layout: Layout, source: Source) -> Fork | None:
-    """The reading that was captured with a fork; None for a source of another kind."""
-    file = layout.sources / source.id / READING
-    if not file.is_file():
-        return None
-    try:
-        return from_json(bytes_of(file), Fork)
-    except (OSError, ValueError) as error:
-        raise KbError(
-            f"sources/{source.id}/{READING}: does not read: {error}; remove the folder and capture it again"
-        ) from error
+    """The reading that was captured with a fork; None for a source of another kind, and where it is damaged."""
+    with suppress(OSError, ValueError):
+        return from_json(bytes_of(layout.sources / source.id / READING), Fork)
+    return None
 
 
 def quoted_matrix(rows: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]) -> str:

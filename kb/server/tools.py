@@ -154,7 +154,7 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
         waits = _WRITING if action in door.writes else _MEASURING if action in _MEASURES else None
         with waits or contextlib.nullcontext():
             result = verb.run(request, here)
-    except KbError as error:
+    except (KbError, OSError) as error:
         return Reply(printable(f"kb {name}: {error}"), None, failed=True)
     notes = "".join(f"note: {line}\n" for line in talk)
     return Reply(

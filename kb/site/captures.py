@@ -65,14 +65,6 @@ def captures_of(layout: Layout) -> Captures:
     return Captures(tuple(sources(layout)), claims, tuple(faults))
 
 
-def reading_of_fork(layout: Layout, source: Source) -> Fork | None:
-    """What was read of a fork when it was captured; None for other sources, and where it is damaged."""
-    try:
-        return fork_of_source(layout, source)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
 def text_of_capture(layout: Layout, source: Source) -> tuple[str, str]:
     """The text of a source and, where it has none to show, why."""
     if not source.text:
@@ -118,7 +110,7 @@ def matrices_of(layout: Layout, captured: Sequence[Source]) -> list[dict[str, ob
     """
     readings: dict[str, dict[str, tuple[Fork, str]]] = defaultdict(dict)
     for source in captured:
-        if fork := reading_of_fork(layout, source):
+        if fork := fork_of_source(layout, source):
             place = place_of_source(source.id)
             readings[source.origin.partition("#")[0]][fork.fork] = fork, place
     matrices = []

@@ -242,8 +242,6 @@ def _web(href: str) -> Destination:
 
 def _picture_bytes(path: str, root: Path) -> bytes | None:
     """Bytes of a file inside the knowledge base; None for one that is missing, unreadable, outside or too large to be shown."""
-    if path.startswith(".."):
-        return None
     with suppress(OSError):
         return bytes_of(root / path, most=_LARGEST_PICTURE)
     return None

@@ -4,12 +4,12 @@ quoted material. Refuses to render captured text as anything but text.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kb.research.readings import fork_of_source
 from kb.site.captures import (
     FOLDER,
     Captures,
     matrices_of,
     place_of_source,
-    reading_of_fork,
     sections_of,
     text_of_capture,
 )
@@ -58,7 +58,7 @@ def _source_frame(
     survey: Survey, captures: Captures, source: Source, used: Sequence[str], code: str
 ) -> Frame:
     claims = captures.claims.get(source.id, ())
-    fork = reading_of_fork(survey.layout, source)
+    fork = fork_of_source(survey.layout, source)
     kinds = [mark.kind for mark in source.marks]
     later = [s for s in captures.sources if s.previous == source.id]
     place, title = place_of_source(source.id), source.title or source.id

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.source.marks import Mark
-from kb.store import Layout, bytes_of, json_of
+from kb.store import Layout, bytes_of, is_inner, json_of, row_of, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +115,22 @@ def _source(id: str, meta: dict) -> Source:
         SourceFile(f["name"], f["sha256"], f["bytes"], f["media_type"], f.get("kept", True))
         for f in meta.get("files", ())
     )
-    if (
-        not files and "sha256" in meta
-    ):  # Written by hand before there were captures: the digest of a text that is not shipped.
-        files = (
-            SourceFile(
-                "text",
-                meta["sha256"],
-                meta.get("bytes", 0),
-                meta.get("media_type", ""),
-                bool(meta.get("text_included")),
-            ),
-        )
-    marks = tuple(Mark(**mark) for mark in meta.get("marks", ()))
-    sections = tuple((s["title"], s["start"]) for s in meta.get("sections", ()))
-    plain = {key: str(meta.get(key, "")) for key in PLAIN}
-    return Source(
+    if not files and "sha256" in meta:
+        # Written by hand before there were captures: the digest of a text that is not shipped.
+        size, kind = meta.get("bytes", 0), meta.get("media_type", "")
+        files = (SourceFile("text", meta["sha256"], size, kind, bool(meta.get("text_included"))),)
+    if not all(is_inner(file.name) for file in files):
+        raise ValueError("it names a file that is not in its folder")
+    source = Source(
         id=id,
         files=files,
-        marks=marks,
-        sections=sections,
+        marks=tuple(Mark(**mark) for mark in meta.get("marks", ())),
+        sections=tuple((s["title"], s["start"]) for s in meta.get("sections", ())),
         references=tuple(meta.get("references", ())),
-        **plain,
+        **{key: str(meta.get(key, "")) for key in PLAIN},
     )
+    # Back from a row every field is of its type.
+    return value_of(row_of(source), Source)
 
 
 def text_of_source(layout: Layout, source: Source) -> str:

@@ -51,10 +51,13 @@ def _home_of(path: Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def opened(file: Path, *, most: int = LARGEST, layout: Layout | None = None) -> Iterator[BinaryIO]:
+def opened(
+    file: Path, *, most: int = LARGEST, layout: Layout | None = None, declared: bool = False
+) -> Iterator[BinaryIO]:
     """A plain file of at most `most` bytes, checked as it was opened: the one reader of files that others may have put there.
 
-    Raises OSError for a pipe, a device or a folder, for one that is larger, and where a link leads out of its knowledge base.
+    Raises OSError for a pipe, a device or a folder, for one that is larger, and where a link leads out of its
+    knowledge base, unless the command line `declared` it.
     """
     name = os.fspath(file)
     try:
@@ -68,7 +71,7 @@ def opened(file: Path, *, most: int = LARGEST, layout: Layout | None = None) -> 
         if about.st_size > most:
             raise OSError(errno.EFBIG, f"too large; kb reads {most >> 20} MB at most", name)
         place = place_of(data.fileno()) or Path(os.path.realpath(file))
-        if place != file:
+        if place != file and not declared:
             home = _home_of(file)
             layout = layout or (Layout(home, Config()) if home else None)
             if layout and not layout.holds(place):
@@ -76,9 +79,9 @@ def opened(file: Path, *, most: int = LARGEST, layout: Layout | None = None) -> 
         yield data
 
 
-def bytes_of(file: Path, *, most: int = LARGEST) -> bytes:
+def bytes_of(file: Path, *, most: int = LARGEST, declared: bool = False) -> bytes:
     """What a file holds, as `opened` reads it."""
-    with opened(file, most=most) as data:
+    with opened(file, most=most, declared=declared) as data:
         return data.read()
 
 

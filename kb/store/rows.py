@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     import msgspec
@@ -38,11 +38,11 @@ def from_json(data: bytes | str, kind: type[_T]) -> _T:
         raise ValueError("nested too deeply") from error
 
 
-def to_json(value: object) -> bytes:
-    """A value as JSON that people may read: keys in order, a line each."""
+def to_json(value: object, *, order: Literal["sorted"] | None = "sorted") -> bytes:
+    """A value as JSON that people may read: keys in order (None: as they are declared), a line each."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(value, order=order), indent=1) + b"\n"
 
 
 def row_of(value: object) -> bytes:

@@ -35,16 +35,11 @@ def _moment(state: Path) -> str:
 
 def _text(file: Path) -> str:
     """The head of a small file, whatever stands there in its place."""
-    try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return ""
-    try:
-        return os.read(handle, 8192).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK
+    with contextlib.suppress(OSError):
+        with open(file, "rb", 0, opener=lambda at, how: os.open(at, how | flags)) as data:
+            return (data.read(8192) or b"").decode("utf-8", "surrogateescape")
+    return ""
 
 
 def make_state(state: Path, *, confirmed: str = "") -> None:

@@ -61,8 +61,9 @@ class Caller:
             if typed == "-":
                 return self.stdin()
             file = self.file(typed)
-            # On the command line a pipe may be what is meant.
-            return store.bytes_of(file) if self.confined else file.read_bytes()
+            if not self.confined and file.is_fifo():  # As a shell hands over what a command prints.
+                return file.read_bytes()
+            return store.bytes_of(file, declared=not self.confined)
         except OSError as error:
             raise KbError(f"{typed}: cannot be read: {error.strerror or error}") from error
 

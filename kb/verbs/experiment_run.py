@@ -22,6 +22,10 @@ def _command(name: str):
     return option(f"the {name} command (default: the target page's)", metavar="COMMAND")
 
 
+# A program that asks for more would hold the turn to measure for ever.
+_MOST_RUNS = 10_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunExperiment(StatesMeasurement, NamesExperiment):
     """What is measured, how often, or which files hold what was measured elsewhere."""
@@ -122,8 +126,11 @@ def _attempt(
     target: Target,
 ) -> Attempt:
     """What was measured, here or elsewhere."""
-    if min(request.repeats, request.most, request.warmup or 0, request.timeout, request.more) < 0:
-        raise KbError("--repeats, --most, --warmup, --timeout and --more take positive numbers")
+    counts = (request.repeats, request.most, request.warmup or 0, request.more)
+    if min(*counts, request.timeout) < 0 or max(counts) > _MOST_RUNS:
+        raise KbError(
+            f"--repeats, --most, --warmup, --timeout and --more take positive numbers, counts of {_MOST_RUNS} at most"
+        )
     same = ("page", "target", "repo", "more")
     others = (f.name for f in fields(request) if f.name not in same and getattr(request, f.name))
     beside = [f"--{name.replace('_', '-')}" for name in others]

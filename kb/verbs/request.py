@@ -85,6 +85,10 @@ def options_of(request: type) -> tuple[Option, ...]:
     return tuple(listed)
 
 
+# NUL, and halves of pairs of surrogates: no path, no row of a table and no page takes them.
+_NO_TEXT = frozenset(map(chr, (0, *range(0xD800, 0xE000))))
+
+
 def request_from(request: type, values: Mapping[str, object]):
     """A request of `values` by field name, as a program says them. Raises KbError where a field is unknown, missing or wrong."""
     options = {o.name: o for o in options_of(request)}
@@ -95,7 +99,7 @@ def request_from(request: type, values: Mapping[str, object]):
                 f"no such argument '{name}'"
                 + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(options)}")
             )
-    missing = [o.name for o in options.values() if o.required and o.name not in values]
+    missing = [o.name for o in options.values() if o.required and values.get(o.name) is None]
     if missing:
         raise KbError(f"argument '{missing[0]}' is missing")
     return request(
@@ -117,6 +121,8 @@ def _value(option: Option, value: object) -> object:
             raise KbError(
                 f"argument '{option.name}' takes {'a list of ' if option.many else ''}{option.kind.__name__}, not {item!r:.80}"
             )
+        if isinstance(item, str) and not _NO_TEXT.isdisjoint(item):
+            raise KbError(f"argument '{option.name}' is no text: {item!r:.80}")
         if option.choices and item not in (*option.choices, option.default):
             raise KbError(
                 f"argument '{option.name}' is one of {', '.join(option.choices)}, not '{item!s:.80}'"

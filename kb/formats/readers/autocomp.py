@@ -49,7 +49,7 @@ def _matches(folder: Path, pattern: re.Pattern[str]) -> Iterator[tuple[int, int,
 
 
 def _text(file: Path) -> str:
-    return bytes_of(file).decode("utf-8", "replace") if file.is_file() else ""
+    return bytes_of(file, declared=True).decode("utf-8", "replace") if file.is_file() else ""
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:

@@ -79,7 +79,7 @@ def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
     files = [*folder.glob("**/programs/*.json"), *folder.glob("**/best_program_info.json")]
     for number, file in enumerate(sorted(files, key=_by_checkpoint), 1):
         try:
-            text = bytes_of(file).decode("utf-8", "replace")
+            text = bytes_of(file, declared=True).decode("utf-8", "replace")
             value = json_of(text)
         except (OSError, ValueError, RecursionError) as error:
             kind = type(error).__name__
