@@ -107,6 +107,7 @@ def configuration_page() -> str:
                 )
             )
     lines += [
+        "| `[verdicts]` | any word | none | the verdict that it means where a value begins with it: a field, a label, a heading, the end of a title |",
         "| `[scopes]` | any name | none | list of globs on the path (`*` crosses `/`) or `tag:NAME`; each makes `indexes/<name>.md` |",
         "",
     ]

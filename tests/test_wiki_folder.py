@@ -97,3 +97,25 @@ def test_a_client_reads_target_pages_where_they_stand(home, tmp_path):
                 await client.read_resource(f"kb://{hidden}")
 
     anyio.run(session)
+
+
+def test_an_owner_says_which_pages_are_runs_and_what_a_word_means(tmp_path, kb_command):
+    """Most pages of the folder say how they came out: adopting finds the habit, and two lines of the owner's do the rest."""
+    notes = tmp_path / "wiki/notes-of-tries"
+    notes.mkdir(parents=True)
+    for name, line in (("a", "**Verdict:** refuted"), ("b", "**Verdict:** kept"), ("c", "**Verdict:** refuted"), ("d", "Fate: shipwrecked, twice")):
+        (notes / f"{name}.md").write_text(f"# Try {name}\n\n{line}\n\nFrom 12 → 14 ms.\n")
+
+    def verdicts() -> dict[str, str | None]:
+        rows = json.loads(kb_command("experiment", "list", "--format", "json", cwd=tmp_path).stdout)
+        return {row["path"][-4]: row["verdict"]["canonical"] for row in rows}
+
+    assert "wiki/notes-of-tries/*.md" in kb_command("init", "--adopt", cwd=tmp_path).stdout
+    kb_command("build", cwd=tmp_path)
+    assert verdicts() == {"a": "refuted", "b": "supported", "c": "refuted", "d": None}
+    config = (tmp_path / "kb.toml").read_text()
+    (tmp_path / "kb.toml").write_text(config + '[verdicts]\n"shipwrecked" = "refuted"\n')
+    kb_command("build", cwd=tmp_path)
+    assert verdicts()["d"] == "refuted", "said otherwise, all pages are read anew"
+    (tmp_path / "kb.toml").write_text(config + '[verdicts]\n"shipwrecked" = "lost"\n')
+    assert "no such verdict" in kb_command("build", cwd=tmp_path, ok=(2,)).stderr

@@ -121,6 +121,9 @@ def _built(
         look = store.look_of(layout)
     have = dict(db.execute("select path, digest from page"))
     records = source.digests_of_kept(layout)
+    # How pages are read is their owner's to say: said otherwise, all are read anew.
+    habits = repr((layout.config.runs, sorted(layout.config.verdicts.items())))
+    have = have if _meta(db, "habits") == habits else dict.fromkeys(have, "")
     change = _with_records(
         store.diff(scan_result.digests, have),
         records,
@@ -141,7 +144,7 @@ def _built(
         )
     wanted: dict[str, bytes] = {}
     db.execute("begin immediate")
-    _put(db, {"records": json.dumps(records)})
+    _put(db, {"records": json.dumps(records), "habits": habits})
     _save_files(db, known, scan_result.known)
     _sync_pages(db, layout, change, note)
     contents = dict(db.execute("select path, content from page order by path"))

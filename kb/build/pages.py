@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kb import indexes, page, refuted, search, source, store, trail
 from kb.page import Page
-from kb.trail.declared import declared
+from kb.trail.declared import as_run, declared
 
 # Fewer changed pages than this are compiled in this process, within about four seconds: a pool would save a third of them, but take a tenth
 # more processor time, and keep all cores from the benchmark that a loop runs on the same host.
@@ -21,7 +21,7 @@ CompiledPage = tuple[
 
 def compiled_pages(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[CompiledPage]:
     """What follows from each page alone; by several processes where they are many."""
-    jobs = [(os.fspath(layout.root), path) for path in paths]
+    jobs = [(os.fspath(layout.root), layout.config, path) for path in paths]
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
         return
@@ -38,18 +38,18 @@ def compiled_pages(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[Com
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
 
 
-def _compile_one(job: tuple[str, str]) -> CompiledPage | None:
-    root, path = job
+def _compile_one(job: tuple[str, store.Config, str]) -> CompiledPage | None:
+    root, config, path = job
     try:
         data = store.bytes_of(Path(root, path))
     except OSError:
         return None  # It went away since the scan; the next build sees that.
-    return compile_page(path, data, root=root)
+    return compile_page(path, data, root=root, config=config)
 
 
-def compile_page(path: str, data: bytes, *, root: str = "") -> CompiledPage:
+def compile_page(path: str, data: bytes, *, root: str = "", config: store.Config) -> CompiledPage:
     """What follows from the bytes of one page, and from the record on file about it below `root`."""
-    read_page = page.read(path, data, skim=True)
+    read_page = as_run(page.read(path, data, skim=True), config.runs)
     text = page.text_of(data[: page.LARGEST]) if read_page.lines else ""
     filed = read_page.type == "experiment" and os.path.exists(
         os.path.join(root, source.path_of_record(path))
@@ -60,7 +60,7 @@ def compile_page(path: str, data: bytes, *, root: str = "") -> CompiledPage:
         else None
     )
     read = declared(read_page, record) if record else read_page
-    facts = trail.facts_of(read, text)
+    facts = trail.facts_of(read, text, config.verdicts)
     compiled = (
         read_page,
         facts,

@@ -14,6 +14,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.run.criterion import criteria_of
 from kb.run.record import Falsification
 from kb.trail import Facts
+from kb.trail.declared import as_run
 
 # Managed blocks of a stub, in the order of its sections; closing takes the markers away, so that the text is sealed.
 BLOCKS = ("setup", "results", "profile", "audit", "verdict", "sources")
@@ -66,10 +67,10 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
     except OSError as error:
         where = _elsewhere(layout, path)
         raise KbError(f"{path}: cannot read it: {error.strerror or error}{where}") from error
-    page = read(path, data)
+    page = as_run(read(path, data), layout.config.runs)
     if page.type != "experiment":
         raise KbError(f"{path}: is a page of type '{page.type}', not an experiment")
-    return Stub(path, data, page, trail.read_facts(page, text_of(data)))
+    return Stub(path, data, page, trail.read_facts(page, text_of(data), layout.config.verdicts))
 
 
 def _elsewhere(layout: store.Layout, path: str) -> str:

@@ -13,6 +13,7 @@ from kb.page import Page
 from kb.page.document import Document, Row
 from kb.schema import Finding, type_of_file
 from kb.trail import Facts
+from kb.trail.declared import as_run
 
 # Path -> (digest, page row, facts row) of pages that a build has read already.
 Rows = dict[str, tuple[str, bytes, bytes | None]]
@@ -133,9 +134,9 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
                     )
                 )
                 continue
-            read = page.read(path, data)
+            read = as_run(page.read(path, data), layout.config.runs)
             text = page.text_of(data[: page.LARGEST]) if read.lines else ""
-            facts_row = trail.facts_of(read, text) if read.lines else None
+            facts_row = trail.facts_of(read, text, layout.config.verdicts) if read.lines else None
             pages[path] = replace(read, known=None)
         if facts_row is not None:
             facts.append((path, facts_row))

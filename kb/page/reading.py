@@ -27,7 +27,6 @@ _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
 # Two figures of one sentence.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
-_AGAINST = frozenset(("vs", "versus", "against"))
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -214,8 +213,6 @@ def _measured(document: Document) -> bool:
             return True
     printed = (document.source(b).split("\n") for b in document.of("fence"))
     if any(sum(line.rpartition(": ")[2][:1].isdigit() for line in lines) > 1 for lines in printed):
-        return True
-    if any(_AGAINST & {*slug_of(b.plain).split("-")} for b in document.of("heading")):
         return True
     return any(_COMPARED.search(b.plain) for b in document.of("paragraph"))
 

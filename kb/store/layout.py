@@ -16,10 +16,12 @@ STATE_NAME = ".kb"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """`kb.toml`, every key with a default. Tables: kb, links, lint, load, scopes, search, site, model."""
+    """`kb.toml`, every key with a default. Tables: kb, verdicts, links, lint, load, scopes, search, site, model."""
 
     name: str = ""
     wiki: str = "wiki"
+    runs: tuple[str, ...] = ()
+    verdicts: Mapping[str, str] = field(default_factory=dict)
     local: tuple[str, ...] = ("raw/profiles/",)
     link_root: str = ""
     rules: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +43,7 @@ class Config:
 
 # kb.toml key -> Config field
 _KEYS = {
-    "kb": {"name": "name", "wiki": "wiki"},
+    "kb": {"name": "name", "wiki": "wiki", "runs": "runs"},
     "links": {"local": "local", "root": "link_root"},
     "lint": {"rules": "rules", "stale_days": "stale_days", "page_lines": "page_lines"},
     "load": {"budget": "budget"},
@@ -161,9 +163,12 @@ def config_from(text: str) -> Config:
         if table == "scopes" and isinstance(keys, dict):
             wanted["scopes"] = {name: _scope(name, patterns) for name, patterns in keys.items()}
             continue
+        if table == "verdicts":
+            wanted[table] = _value(keys, Mapping[str, str], "[verdicts]")
+            continue
         if table not in _KEYS or not isinstance(keys, dict):
             raise KbError(
-                f"{CONFIG_NAME}: no such table '[{table}]'{_near(table, [*_KEYS, 'scopes'])}"
+                f"{CONFIG_NAME}: no such table '[{table}]'{_near(table, [*_KEYS, 'scopes', 'verdicts'])}"
             )
         for key, value in keys.items():
             name = _KEYS[table].get(key)

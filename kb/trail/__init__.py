@@ -51,7 +51,6 @@ __all__ = [
     "save",
     "targets",
     "trail_of",
-    "verdict_sayings",
 ]
 
 # Loaded when it is first asked for: most commands judge no frontier.
@@ -126,12 +125,12 @@ def relatives_of(trail: Trail, kept: Kept) -> Relatives:
     return Relatives(lessons, kinship_of(traits))
 
 
-def facts_of(page: Page, text: str) -> bytes | None:
-    """Facts of an experiment page as a row of the tables; None for any other page."""
+def facts_of(page: Page, text: str, words: Mapping[str, str] = {}) -> bytes | None:
+    """Facts of an experiment page as a row of the tables; None for any other page. `words` are an owner's own for verdicts."""
     # What reads pages loads late: most commands take facts from the tables.
     from kb.trail import page_facts
 
-    return page_facts.facts_of(page, text)
+    return page_facts.facts_of(page, text, words)
 
 
 def parts_of(page: Page, text: str) -> "tuple[Part, ...]":
@@ -141,18 +140,11 @@ def parts_of(page: Page, text: str) -> "tuple[Part, ...]":
     return parts.parts_of(page, text)
 
 
-def read_facts(page: Page, text: str) -> Facts:
+def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     """Facts of an experiment page and its text (newlines `\\n`)."""
     from kb.trail import page_facts
 
-    return page_facts.read_facts(page, text)
-
-
-def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
-    """The places that may say a page's verdict, in the order in which they count, as (place, what it says)."""
-    from kb.trail import verdicts
-
-    return verdicts.verdict_sayings(page, *sections)
+    return page_facts.read_facts(page, text, words)
 
 
 def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:

@@ -1,6 +1,8 @@
 """A page as its record declares it: what somebody read and quoted goes before what patterns make of the text."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kb.page import Page
@@ -9,6 +11,34 @@ from kb.trail.metric_names import renamed
 
 if TYPE_CHECKING:
     from kb.source import PageRecord
+
+
+def as_run(page: Page, patterns: Iterable[str]) -> Page:
+    """The page as one that says how a run came out, where its owner's kb.toml says so of its path."""
+    declares = any(map(PurePosixPath(page.path).match, patterns))
+    return replace(page, labels=(*page.labels, "concluded")) if declares else page
+
+
+def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:
+    """Patterns of pages that stand in one folder, or have one name in its folders, where most tell of a run and the
+    others say nothing of what they are.
+    """
+    groups: dict[str, list[bool]] = {}
+    for page in pages:
+        if page.type not in ("experiment", "page", "observation"):
+            continue
+        for pattern in (
+            f"{page.folder}/*.md",
+            f"{page.folder.rpartition('/')[0]}/*/{page.stem}.md",
+        ):
+            groups.setdefault(pattern, []).append(page.type == "experiment")
+    return tuple(
+        sorted(
+            pattern
+            for pattern, group in groups.items()
+            if len(group) >= _FEWEST and len(group) < 2 * sum(group) < 2 * len(group)
+        )
+    )
 
 
 def declared(page: Page, record: "PageRecord") -> Page:
@@ -28,4 +58,6 @@ def declared(page: Page, record: "PageRecord") -> Page:
     return replace(page, front=dict((n, v) for n, v in front.items() if v not in _EMPTY))
 
 
+# Fewer pages are no habit.
+_FEWEST = 4
 _EMPTY = (None, "", [], {})

@@ -4,7 +4,7 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -25,6 +25,7 @@ from kb.trail.verdicts import (
     labelled_verdict,
     verdict_of,
     verdict_sayings,
+    worded_verdict,
 )
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
@@ -55,13 +56,13 @@ _LONGEST_TITLE, _REASON, _SETUP = 500, 900, 1500
 _SHORTEST_LEAD = 40
 
 
-def facts_of(page: Page, text: str) -> bytes | None:
+def facts_of(page: Page, text: str, words: Mapping[str, str]) -> bytes | None:
     """Facts of an experiment page as a row of the tables; None for any other page."""
-    return to_row(read_facts(page, text)) if page.type == "experiment" else None
+    return to_row(read_facts(page, text, words)) if page.type == "experiment" else None
 
 
-def read_facts(page: Page, text: str) -> Facts:
-    """Facts of an experiment page and its text (newlines `\\n`)."""
+def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
+    """Facts of an experiment page and its text (newlines `\\n`); `words` are an owner's own for verdicts."""
     passages = passages_of(text)
     facts = _front_facts(page)
     first_section = next((s.start for s in page.sections if s.level > 1), page.lines + 1)
@@ -80,7 +81,9 @@ def read_facts(page: Page, text: str) -> Facts:
     why = prose_of(own.get("because", ()), most=_REASON)
     setup = prose_of(own.get("setup", ()), most=_SETUP)
     labelled = labelled_verdict(passages)
-    verdict = _verdict(page, passages, lead, (labelled_verdict(lead), labelled, reasons))
+    verdict = worded_verdict(page, passages, words) or _verdict(
+        page, passages, lead, (labelled_verdict(lead), labelled, reasons)
+    )
     # A verdict of several words is all that some pages say of why.
     because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
     if later := superseding(text, seal=page.field(SEAL)):

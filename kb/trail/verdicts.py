@@ -1,10 +1,10 @@
 """The verdict of a page: the first of its places that says one, with the raw spelling. Refuses to judge figures."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 
-from kb import regex
+from kb import KbError, regex
 from kb.page import Page
 from kb.schema import (
     FAILED,
@@ -31,9 +31,6 @@ _REPORTED = {ReportKind.FAILED: Verdict.REFUTED, ReportKind.STAYED: Verdict.SUPP
 _UNDECIDED = Phrases(
     "exploratory, pilot, not (?:a )?replicated, undecided, inconclusive, no conclusion, mixed results?, cannot (?:tell|say)",
     whole=True,
-)
-_GAINED = Phrases(
-    r"(?:improve[sd]|gain(?:s|ed)?|sav(?:es|ed)|speed-?up)\b[^.;]{0,40}?\b\d[\d.]*\s?(?:%|x|×), \d[\d.]*\s?(?:%|x|×) (?:faster|better|fewer|less|smaller|higher|improvement|gain|speed-?up)"
 )
 # Of a section the first few sentences say how it came out, and what is kept may be what was there before.
 _LONGEST_SAYING, _TOLD = 300, 4
@@ -98,6 +95,29 @@ def verdict_of(page: Page, sayings: Iterable[tuple[str, str]]) -> VerdictRead:
     return read
 
 
+def worded_verdict(
+    page: Page, passages: Sequence[Passage], words: Mapping[str, str]
+) -> VerdictRead | None:
+    """Verdict of the first value that begins with a word of its owner's: of a field, a label or heading, or behind a mark in the title."""
+    if unknown := [f"'{w}' = '{v}'" for w, v in words.items() if v not in list(Verdict)]:
+        raise KbError(
+            f"kb.toml: [verdicts] {unknown[0]}: no such verdict; known: {', '.join(Verdict)}"
+        )
+    fields = ((name, page.field(name)) for name in page.front)
+    title = page.title.replace("(", ": ").replace(" — ", ": ").replace(" - ", ": ")
+    values = chain(
+        fields,
+        (("section", v) for _, v in _labelled(passages)),
+        (("name", end) for end in title.split(": ")[1:]),
+    )
+    for source, raw in values if words else ():
+        value = raw.strip(" *_`").lower()
+        for word, verdict in words.items():
+            if value.startswith(word.lower()) and not value[len(word) :][:1].isalnum():
+                return VerdictRead(Verdict(verdict), raw, source)
+    return None
+
+
 def _of_section(section: str) -> tuple[Verdict | None, str]:
     """Verdict of what a section or a label says, and the sentence that says it: by the words of a verdict with which it begins, else by
     what its first sentences report. What was done in the end counts before what worked, and what is kept may be what was there before.
@@ -128,7 +148,7 @@ def decided_verdict(
     page: Page, section: str, lead: Sequence[Passage], passages: Sequence[Passage]
 ) -> VerdictRead | None:
     """How a page whose places say no verdict came out, by the sentence that tells it: in its title, in the section of its outcome, behind an
-    arrow or in bold at its head, at its head, in the last thing it says; else by the first gain in figures.
+    arrow or in bold at its head, at its head, in the last thing it says.
     """
     last = passages[-1]
     ends = last.text if last.kind == "paragraph" and not last.listed else ""
@@ -137,9 +157,7 @@ def decided_verdict(
     # "tried: …, saw: … => backed out": the arrow leads to what it came to.
     stretches = (page.title, section, head.partition("=> ")[2], bold, head, ends)
     decisions = (d for text in stretches for d in _decisions(text, page.title, ends))
-    sentences = (s for p in passages if p.kind == "paragraph" for s in sentences_of(p.text))
-    gains = ((Verdict.SUPPORTED, s) for s in sentences if _GAINED.search(s))
-    first = next(decisions, None) or next(gains, None)
+    first = next(decisions, None)
     return VerdictRead(*first, "section") if first else None
 
 

@@ -10,6 +10,7 @@ from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import Stub, located, stub_at
 from kb.experiments.targets import Target, target_named
 from kb.trail import Facts
+from kb.trail.declared import as_run
 from kb.verbs import Caller
 from kb.verbs.request import argument, flag, option, several
 
@@ -148,7 +149,7 @@ def trail_as_filed(layout: store.Layout, target: str) -> tuple[Facts, ...]:
         path = file.relative_to(layout.root).as_posix()
         data = store.read_bytes(layout, path) if file.is_file() else b""
         if data and store.digest_of(data) != built.get(path):
-            filed = page.read(path, data)
+            filed = as_run(page.read(path, data), layout.config.runs)
             if filed.type == "experiment":
-                known[path] = trail.read_facts(filed, page.text_of(data))
+                known[path] = trail.read_facts(filed, page.text_of(data), layout.config.verdicts)
     return tuple(sorted((e for e in known.values() if e.target == target), key=lambda e: e.order))

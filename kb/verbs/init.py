@@ -2,10 +2,12 @@
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError, page, store
+from kb.trail.declared import runs_among
 from kb.verbs import Caller, Result, flag, option
 
 _CONFIG = """# Settings of this knowledge base. Every key has a default; a key that kb does not know is refused with the nearest that it knows.
@@ -80,9 +82,23 @@ def _started(request: Init, caller: Caller) -> Start:
     store.make_state(layout.state)
     if layout.wiki.is_symlink():
         remark += _confirmed(layout)
+    runs = runs_among(_unsaid(layout)) if request.adopt else ()
+    if runs:
+        remark += (
+            f"read as experiments, as most pages there are: {', '.join(runs)} (runs in kb.toml)\n"
+        )
     setting = "" if wiki == "wiki" else f"wiki = {json.dumps(wiki, ensure_ascii=False)}\n"
+    setting += f"runs = {json.dumps(runs, ensure_ascii=False)}\n" if runs else ""
     store.create(root / store.CONFIG_NAME, _CONFIG.format(name=name) + setting, declared=True)
     return Start(name, request.adopt, wiki, remark)
+
+
+def _unsaid(layout: store.Layout) -> Iterator[page.Page]:
+    """Pages that do not say what type they are."""
+    texts = (
+        (path, store.read_bytes(layout, path)) for path in store.scan(layout, known={}).digests
+    )
+    yield from (page.read(path, data) for path, data in texts if b"\ntype:" not in data[:_HEAD])
 
 
 def _confirmed(layout: store.Layout) -> str:
@@ -92,6 +108,8 @@ def _confirmed(layout: store.Layout) -> str:
     return f"{layout.config.wiki}/ is a link to {real}, and kb will read and write there\n"
 
 
+# So far front matter may go.
+_HEAD = 2000
 # Folders whose markdown is about the code beside it, or no page of a wiki.
 _NO_WIKI = frozenset(
     (

@@ -7,7 +7,8 @@ from kb.lint.matter import Matter, line_of
 from kb.lint.registry import E, Rule, W
 from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
-from kb.trail import Facts, verdict_sayings
+from kb.trail import Facts
+from kb.trail.verdicts import verdict_sayings
 
 _FIRST_CLAUSE = re.compile(
     r"[\W_]*+(?:verdict|result|outcome|status)?[\W_]*+((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE
@@ -81,7 +82,7 @@ def missing_verdicts(matter: Matter) -> Iterator[Finding]:
                 line_of(matter.pages[path], "verdict", "status"),
                 "missing-verdict",
                 "an experiment that says no verdict and is not running",
-                hint="write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running",
+                hint='write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running; what a word of yours means says kb.toml: [verdicts] "no-ship" = "refuted"',
             )
 
 
