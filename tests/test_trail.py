@@ -133,7 +133,7 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("", "## Results\n\nFaster on every shape that we have tried so far.", None, ""),
         ("", "**Outcome**: we keep the batch size of the parent run and look again", None, ""),
         ("", "```\n**Outcome**: reverted\n```", None, ""),
-        ("decision: revert", "", None, ""),
+        ("decision: revert", "", "refuted", "decision"),
         ("", "Status: confirmed (negative result; the halter saves no writes)", "refuted", "section"),
         ("", "Status: confirmed at 512 steps; not adopted", "refuted", "section"),
         ("", "Status: confirmed at 512 steps; adopted", "supported", "section"),
