@@ -95,10 +95,11 @@ def _started(request: Init, caller: Caller) -> Start:
 
 def _unsaid(layout: store.Layout) -> Iterator[page.Page]:
     """Pages that do not say what type they are."""
-    texts = (
-        (path, store.read_bytes(layout, path)) for path in store.scan(layout, known={}).digests
-    )
-    yield from (page.read(path, data) for path, data in texts if b"\ntype:" not in data[:_HEAD])
+    files = (f for f in sorted(layout.wiki.rglob("*.md")) if f.is_file() and layout.holds(f))
+    for path in filter(layout.is_page, (f.relative_to(layout.root).as_posix() for f in files)):
+        data = store.read_bytes(layout, path)
+        if b"\ntype:" not in data.partition(b"\n#")[0]:
+            yield page.read(path, data)
 
 
 def _confirmed(layout: store.Layout) -> str:
@@ -108,8 +109,6 @@ def _confirmed(layout: store.Layout) -> str:
     return f"{layout.config.wiki}/ is a link to {real}, and kb will read and write there\n"
 
 
-# So far front matter may go.
-_HEAD = 2000
 # Folders whose markdown is about the code beside it, or no page of a wiki.
 _NO_WIKI = frozenset(
     (
