@@ -170,7 +170,7 @@ LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV
         ("wiki/experiments/credit/grant-results.md", GRANT, "experiment", Verdict.REFUTED),
         ("wiki/experiments/cache/results.md", KEEP, "experiment", Verdict.REFUTED),
         ("wiki/experiments/pebble/results.md", PARK, "experiment", Verdict.INCONCLUSIVE),
-        ("wiki/adapters/real-v2/recipe.md", UNFILLED, "experiment", None),
+        ("wiki/adapters/real-v2/recipe.md", UNFILLED, "page", None),
         ("wiki/experiments/db/pg-04-late.md", LOGGED, "experiment", Verdict.REFUTED),
         ("wiki/ensembling.md", LIST, "page", None),
     ],
