@@ -114,7 +114,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # folders most of whose pages are runs; at first sight two thirds of the verdicts that were missed stood on pages taken for none.
 BUDGETS = {
     "verbs": 3166, "formats": 3502, "experiments": 3083, "trail": 3649, "site": 2514,
-    "research": 2426, "profiles": 1801, "refuted": 1951, "slices": 1799, "lint": 1221,
+    "research": 2426, "profiles": 1801, "refuted": 1960, "slices": 1799, "lint": 1221,
     "indexes": 1201, "ingest": 1134, "page": 1214, "run": 1105, "claims": 1623, "harness": 775,
     "search": 918, "store": 1029, "source": 482, "graph": 437, "replay": 411, "loop": 371,
     "packs": 333, "text": 486, "server": 288, "build": 295, "model": 235, "schema": 227,

@@ -156,7 +156,7 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
             result = verb.run(request, here)
     except (KbError, OSError) as error:
         return Reply(printable(f"kb {name}: {error}"), None, failed=True)
-    notes = "".join(f"note: {line}\n" for line in talk)
+    notes = "".join(f"note: {line.removeprefix('note: ')}\n" for line in talk)
     return Reply(
         quoted(notes + result.to_format(verb.formats[0])), _values(name, result), failed=False
     )

@@ -51,7 +51,7 @@ def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
         for at, e in enumerate(fitting[first:end], first)
     )
     if not fitting:
-        caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments yet")
+        caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments")
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
     records = [_record(e) for e in fitting]
