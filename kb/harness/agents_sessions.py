@@ -7,7 +7,7 @@ from kb.harness.conduct import conduct_of, lines_of, page_of, proposals_of
 from kb.harness.transcript import calls_in
 from kb.verbs import Caller, Result, argument, flag
 
-_LARGEST = 200_000_000
+_LARGEST = 200 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,11 @@ def run(request: ReadSessions, caller: Caller) -> Result:
     files = sorted(f for f in path.rglob("*.json*") if f.is_file()) if path.is_dir() else [path]
     sessions = []
     for file in files:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
-            raise KbError(f"{file}: no transcript, or larger than {_LARGEST} bytes")
-        session = calls_in(store.bytes_of(file, declared=True).decode("utf-8", "replace"))
+        try:
+            data = store.bytes_of(file, most=_LARGEST, declared=True)
+        except OSError as error:
+            raise KbError(f"{file}: {error.strerror}; name a transcript or a folder") from error
+        session = calls_in(data.decode("utf-8", "replace"))
         if session.harness or session.calls:
             sessions.append(session)
     if not sessions:
