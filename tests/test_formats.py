@@ -54,6 +54,19 @@ KARPATHY = tsv("commit|val_bpb|memory_gb|status|description", "a1b2c3d|0.997900|
                "d4e5f6a|0.000000|0.0|crash|double model width (OOM)", "e4e5f6a|0.980000|44.0|keep|lr=0.04")
 
 
+def test_one_object_without_a_status_or_a_number_is_settings_and_no_run(log):
+    for value in ({"model": "x", "lr": 0.001, "epochs": 3, "latency_ms": 12}, {"bytes": 12034, "source_url": "u"}, {"beam_size": 4, "reimplement_failed": False}):
+        assert told(log("meta.json", json.dumps(value, indent=1)))["runs"] == 0
+    said = told(log("settings.yaml", "lr: 0.1\nms: 12\n"))
+    assert said["runs"] == 0 and not any("header" in w for w in said["warnings"])
+    assert told(log("run.json", json.dumps({"run": 3, "status": "keep", "latency_ms": 12}, indent=1)))["kept"] == 1
+
+
+def test_runs_without_a_metric_in_common_say_so(log):
+    said = told(log("log.jsonl", jsonl({"id": 1, "verdict": "keep", "change": "a"}, {"id": 2, "verdict": "rejected", "change": "b"})))
+    assert (said["runs"], said["best"], any("no metric that the runs have in common" in w for w in said["warnings"])) == (2, None, True)
+
+
 # ---- results.tsv
 
 
@@ -415,6 +428,7 @@ def test_a_job_that_exits_with_an_error_has_crashed_and_what_is_held_out_is_the_
     said = told(file)
     assert (said["runs"], said["kept"], said["crashed"], said["segments"][0]["metric"]) == (3, None, 1, "val_loss")
     assert any("tok_s could be meant" in w for w in said["warnings"])
+    assert not any("depth" in w for w in told(log("rare.jsonl", jsonl(*rows[:2], {**rows[2], "but depth ms": 4})))["warnings"])  # of one run alone
     assert runs_of(file)[1].levers == (Lever("LAYERS", "13"),)
     sweep = [{"encoder": "small", "seed": n, "val_loss": 2 - n / 10, "test_auc": 0.6, "n_train": 84} for n in range(3)]
     assert (told(log("sweep.jsonl", jsonl(*sweep)))["runs"], told(log("notes.jsonl", jsonl({"a": 1}, {"b": 2})))["runs"]) == (3, 0)
@@ -529,6 +543,7 @@ def test_a_table_that_keeps_and_drops_is_read_whatever_its_other_headings(log):
     text = "# Ledger\n\n| Stage | Hauptbefund | Decision |\n|---|---|---|\n| slot-gated readout | no stable gain | Reverted |\n| list virtualization | 240 to 90 ms | kept |\n"
     said = told(log("notes.md", text))
     assert (counts(said), runs_of(log("notes.md", text))[0].description) == ((2, 1, 1, 0, 0, 0), "slot-gated readout")
+    assert told(log("scope.md", "# Off limits\n\n- `tests/` — keep\n- `bench/` — templates, do not modify\n- 12 ms, do not exceed\n"))["runs"] == 0
     plain = "| Feature | State |\n|---|---|\n| search | done |\n| export | pending |\n"
     assert told(log("features.md", plain))["runs"] == 0
 
@@ -537,6 +552,7 @@ def test_a_leaderboard_lists_what_was_kept(log):
     text = "| rank | exp | latency (s) | psnr (dB) | desc |\n|---|---|---|---|---|\n| 1 | 18 | 4.791 | 61.9 | break-free |\n| 2 | 0 | 14.467 | 126.0 | baseline |\n"
     said = told(log("leaderboard.md", text))
     assert (said["format"], said["kept"], said["best"]) == ("logmd", 2, {"value": 4.791, "line": 3})
+    assert not any("what was kept is not known" in w for w in said["warnings"])
     assert [(r.label, r.origin.line) for r in runs_of(log("leaderboard.md", text))] == [("0", 4), ("18", 3)]  # as they were run, not by rank
 
 
@@ -702,6 +718,8 @@ def test_what_is_no_log_is_refused_clearly(log, tmp_path):
         told(tmp_path / "nowhere.tsv")
     with pytest.raises(KbError, match="binary"):
         told(log("x.tsv", b"\x00\x01\x02" * 100))
+    with pytest.raises(KbError, match="binary"):
+        told(log("x", b"ELF\n\xff\n\xfe\n\x80\n\x81\n" + b"\x02\x00\n" * 100))  # none in the first lines
     with pytest.raises(KbError, match="no such format 'foo'; one of auto"):
         told(log("x.tsv", KARPATHY), "foo")
     (tmp_path / "empty").mkdir()

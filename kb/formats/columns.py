@@ -301,10 +301,9 @@ def is_held_out(name: str) -> bool:
     return key_of(name).partition("_")[0] in _HELD_OUT
 
 
-def primary_of(metrics: Sequence[LogColumn], *, least: float = 0) -> LogColumn | None:
-    """The column that runs are judged by, of those that at least so many rows fill; None where there are none."""
-    common = [c for c in metrics if len(c.filled) >= least]
-    keys = {c.key for c in metrics}
+def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:
+    """The column that runs are judged by, of those that enough rows fill; None where there are none."""
+    keys = {c.key for c in common}
     after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
     aims = after or [c for c in common if is_aim(c.key)]
     own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]

@@ -193,10 +193,11 @@ def _aim_of(
     """The field that runs are judged by: the one that is named, else by the text above, else by its role; and others that could be."""
     aim = ask.metric or stated.metric
     named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
-    metrics = [c for n, c in columns.items() if roles[n] == "metric"]
     if named or ask.metric or not headed:
         return named, []
-    return primary_of(metrics, least=least), [] if aim else rivals_of(metrics)
+    metrics = [c for n, c in columns.items() if roles[n] == "metric"]
+    common = [c for c in metrics if len(c.filled) >= least]
+    return primary_of(common), [] if aim else rivals_of(common)
 
 
 def _tells(

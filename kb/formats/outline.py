@@ -33,7 +33,7 @@ _LINKS = re.compile(r"(?: (?:from|now|still|remains?|unchanged|at))+$")
 _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
 # Forms that tell a run what to do rather than what was done with it: believed where they stand alone.
 _ORDERS = word_set(
-    "keep accept adopt merge promote retain ship land win discard revert reject kill drop abandon undo fail close crash"
+    "do keep accept adopt merge promote retain ship land win discard revert reject kill drop abandon undo fail close crash"
 )
 # Enough of a part to say what was learned; the journal itself holds the rest.
 LONGEST = 1500

@@ -1,10 +1,10 @@
-"""What every reader of a loop's log yields, and the lines they read. Refuses to hold a log in memory: everything streams."""
+"""What every reader of a loop's log yields, and the lines they read, one at a time. Refuses to say what a row means: readers of tables hold all rows for that."""
 
 import codecs
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -133,6 +133,12 @@ def head_of(path: Path, *, size: int = 200_000) -> list[str]:
         if size < 0 or len(head) >= SAMPLE:
             break
     return head
+
+
+def is_binary(head: Sequence[str]) -> bool:
+    """Whether the first lines of a file are no text; a hole that a crash left in a log is one line of many."""
+    holed = sum("\0" in line for line in head)
+    return 5 * holed > len(head) or any("\0" in line for line in head[:5])
 
 
 def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kb import KbError
 from kb.formats import readers
-from kb.formats.reading import Ask, Remark, Segment, head_of
+from kb.formats.reading import Ask, Remark, Segment, head_of, is_binary
 from kb.run.record import Outcome, Run
 
 Event = Segment | Run | Remark
@@ -149,7 +149,7 @@ def _logs_of(folder: Path, wanted: LogFormat | None) -> Iterator[Located]:
     # pi's own rule: where any current artefact exists, the legacy files are not read.
     current = any(folder.glob(".auto/*"))
     for file in dict.fromkeys(f for f in files if not (current and f.name == "autoresearch.jsonl")):
-        if "\0" not in "".join(head_of(file)[:5]):
+        if not is_binary(head_of(file)):
             log = detected(file)
             if wanted and log.format.read is wanted.read:
                 yield Located(wanted, file)
@@ -160,7 +160,7 @@ def _logs_of(folder: Path, wanted: LogFormat | None) -> Iterator[Located]:
 def detected(path: Path) -> Located:
     """Format of a file: of those that recognise it, the one that reads most runs."""
     head = head_of(path)
-    if any("\0" in line for line in head[:5]):
+    if is_binary(head):
         raise KbError(f"{path}: a binary file, no log; name a text file")
     candidates = [f for f in formats() if f.recognise(path, head)]
     first = next(iter(candidates), format_named("prose"))

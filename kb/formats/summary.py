@@ -125,6 +125,9 @@ def _doubts(parts: tuple[Stretch, ...], statuses: Counter[str]) -> list[str]:
         f"{len(parts)} segments, each with its own baseline; best is told per segment": len(parts)
         > 1,
         f"whether lower or higher {', '.join(unsaid)} is better is not said; tell it with --direction": unsaid,
+        "no metric that the runs have in common; best is left open": not all(
+            s.metric for s in filled
+        ),
         "no status column: what was kept is not known, so there is no best": any(
             not s.judged and not s.search for s in filled
         ),

@@ -219,7 +219,7 @@ def events_of(
             yield segment
             yield from [Remark(layout.doubt, segment.line)] if layout.doubt else ()
         yield from skipped
-        if not table.records:
+        if table.names and not table.records:
             yield Remark("no rows below the header: 0 runs", table.line)
         if not layout.tells:
             yield Remark(UNTOLD, segment.line)
@@ -238,8 +238,9 @@ def _segment_of(
 ) -> Segment:
     """The segment of a table; where most records say nothing and none was kept, what was kept is not known."""
     segment = layout.segment(index, table.line, table.heading)
-    outcomes = [outcome for status, outcome in (_decided(r, layout) for r in records) if status]
-    few = 2 * len(outcomes) < len(records) and Outcome.KEPT not in outcomes
+    decided = [_decided(r, layout) for r in records]
+    stated = sum(bool(status) for status, _ in decided)
+    few = 2 * stated < len(records) and all(o is not Outcome.KEPT for _, o in decided)
     above = bool(records and records[0].status)
     return replace(segment, judged=above or segment.judged and not few)
 
@@ -252,7 +253,9 @@ def _interpreted(
     metrics = layout.names("metric")
     filled = Counter(n for r in table.records for n in metrics if r.cells.get(n))
     shared = {n for n in metrics if 2 * filled[n] > len(table.records) > 1}
-    alike = all(len(r.cells) == len(table.names) for r in table.records)
+    # One object alone is alike by itself: settings, or what describes another file.
+    alone = bool(table.least) and len(table.records) == 1
+    alike = not alone and all(len(r.cells) == len(table.names) for r in table.records)
     attempts = [alike or _is_run(r, layout, shared) for r in table.records]
     if all(attempts):
         return layout, table.records, []
