@@ -126,6 +126,16 @@ def test_slices_on_file_are_found_by_the_head_of_their_digest_and_few_are_kept(t
         printed.printed_at(trail_base, "feedfeed")
 
 
+def test_a_slice_that_cannot_be_noted_is_handed_over_all_the_same(trail_base, kb_command):
+    ask = ("load", "hypothesis", "--query", "warps of a block", "--budget", "800")
+    first = kb_command(*ask, cwd=trail_base.root)
+    note = trail_base.root / ".kb/slices" / json.loads(kb_command(*ask, "--format", "json", cwd=trail_base.root).stdout)["digest"]
+    note.unlink()
+    (note / "in the way").mkdir(parents=True)
+    again = kb_command(*ask, cwd=trail_base.root)
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+
+
 def test_a_slice_asks_its_question_again_beyond_itself(trail_base, kb_command):
     first = kb_command("load", "hypothesis", "--target", "engine", "--query", "what to try next", "--budget", "900", cwd=trail_base.root).stdout
     command = re.search(r"`kb (load --beyond \w+)`", first)[1]

@@ -22,15 +22,17 @@ class Printed:
 
 
 def keep(layout: store.Layout, slice: Slice, request: Request) -> None:
-    """Note what a slice told, and what the slice told that it goes beyond."""
+    """Note what a slice told, and what the slice told that it goes beyond. Where nothing can be written (a disk that is read-only or full,
+    another user's base) the slice is as good; only `--beyond` will not find it.
+    """
     folder = store.own_state(layout, "slices")
     known = printed_at(layout, request.beyond).texts if request.beyond else ()
     texts = (*known, *(item.text for part in slice.parts for item in part.items))
     row = store.row_of(Printed(request, texts))
-    store.write(folder / slice.digest, row, durable=False)
     # Of several that note at once, each may find that another one removed what it wanted to.
-    names = os.listdir(folder)
-    with suppress(FileNotFoundError):
+    with suppress(KbError, FileNotFoundError):
+        store.write(folder / slice.digest, row, durable=False)
+        names = os.listdir(folder)
         kept = (f for n in names if (f := folder / n).is_file() and not f.is_symlink())
         for file in sorted(kept, key=_age)[:-_LEFT] if len(names) > _MOST else ():
             store.remove(file)
