@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kb.experiments import command
 from kb.experiments.command import Walls, run_command, sandbox_problem
 
 walls = pytest.mark.parametrize("walls", [Walls(), Walls(sandbox=True)], ids=["bare", "sandbox"])
@@ -148,3 +149,24 @@ def test_a_sandbox_leads_to_no_program_outside_and_to_nothing_of_the_machine(tmp
     assert b"ConnectionRefusedError" in ended.output and b"terminal" in ended.output
     assert b"Read-only file system" in ended.output or b"ermission denied" in ended.output
     assert b"ptmx" in ended.output and not any(line.isdigit() for line in ended.output.splitlines())
+
+
+def test_what_is_printed_in_the_moment_of_the_end_is_read():
+    reading, writing = os.pipe()
+
+    class Ending:
+        stdout = os.fdopen(reading, "rb", buffering=0)
+        looks = 0
+
+        def poll(self):
+            self.looks += 1
+            if self.looks == 2:
+                os.write(writing, b"METRIC t=1\n")
+                os.close(writing)
+            return None if self.looks < 2 else 0
+
+        def wait(self, timeout):
+            return 0
+
+    with Ending.stdout:
+        assert b"".join(command._chunks(Ending(), time.monotonic() + 60)) == b"METRIC t=1\n"

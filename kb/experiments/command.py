@@ -120,12 +120,14 @@ def _chunks(process: subprocess.Popen[bytes], deadline: float):
     with selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)
         while (left := deadline - time.monotonic()) > 0:
-            if ready.select(min(left, 0.05)):
+            # Asked before the look: what was printed between a look in vain and the end would be lost.
+            has_ended = process.poll() is not None
+            if ready.select(0 if has_ended else min(left, 0.05)):
                 chunk = os.read(process.stdout.fileno(), _CHUNK)
                 if not chunk:
                     break
                 yield chunk
-            elif process.poll() is not None:
+            elif has_ended:
                 return
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(max(0.0, deadline - time.monotonic()))
