@@ -618,6 +618,7 @@ FRAGMENTS = (
 def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> None:
     """Cpu seconds of compiling a page of an experiment and an owner's notes, made of one fragment each, at doubling sizes; the factor of each doubling."""
     from kb.build.pages import compile_page
+    from kb.store import Config
 
     gc.disable()  # As a build does; looking for garbage among all that a page makes is worse than linear by itself.
     head = (
@@ -629,7 +630,8 @@ def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> Non
         for step in range(steps):
             body = fragment * ((size << step) // len(fragment.encode()))
             data = {path: (opening + body).encode() for path, opening in pages.items()}
-            seconds.append(timed(lambda d=data: [compile_page(*p) for p in d.items()], 2)[0])
+            compiled = lambda d=data: [compile_page(*p, config=Config()) for p in d.items()]  # noqa: E731
+            seconds.append(timed(compiled, 2)[0])
             gc.collect()
             if seconds[-1] > 60:
                 break
