@@ -184,7 +184,7 @@ def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
                     "unknown-verdict",
                     f"{field} '{raw}' is not in the vocabulary",
                     target=raw,
-                    hint=f"known: {', '.join(known.statuses)}; or say in kb.toml what it means: [verdicts] \"{raw}\" = \"refuted\"",
+                    hint=f'known: {", ".join(known.statuses)}; or say in kb.toml what it means: [verdicts] "{raw}" = "refuted"',
                 )
 
 
