@@ -293,8 +293,8 @@ def comparison(case: ClaimCase) -> str:
     left, right = _sides(case.claim, mine)
     ahead = case.claim[: mine.start()]
     measured = any(not ahead[n.end :].strip() for n in numbers_of(ahead))
-    told = bool(measured or theirs and theirs["right"])
-    weighed = "" if told else _weighed(case, left - right, right - left, mine["sign"] or "")
+    has_base = bool(measured or theirs and theirs["right"])
+    weighed = "" if has_base else _weighed(case, left - right, right - left, mine["sign"] or "")
     return weighed or (_compared_in(case, mine, theirs, measured=measured) if theirs else "")
 
 
@@ -339,10 +339,10 @@ def _weighed(case: ClaimCase, left: set[str], right: set[str], sign: str) -> str
 
 def _stated(case: ClaimCase) -> list[tuple[set[str], set[float]]]:
     """Numbers of the quote that the claim does not give, cell by cell or clause by clause, with the words that they are told of."""
-    told = [(f"{c.header} {c.label}", c.text) for c in case.table if c.quoted]
-    told = told or [(s.text, s.text) for s in _segments(case)]
+    pieces = [(f"{c.header} {c.label}", c.text) for c in case.table if c.quoted]
+    pieces = pieces or [(s.text, s.text) for s in _segments(case)]
     own = _values(case.claim)
-    return [(all_words(of), values) for of, text in told if (values := _values(text) - own)]
+    return [(all_words(of), values) for of, text in pieces if (values := _values(text) - own)]
 
 
 def _sides(text: str, comparison: re.Match[str]) -> tuple[set[str], set[str]]:

@@ -159,13 +159,13 @@ class Captured:
     @cached_property
     def speakers(self) -> list[tuple[Span, str, str]]:
         """Who speaks behind which place, as (place, how it is told, name), in order."""
-        told = [
+        speakers = [
             (Span(*m.span()), m.lastgroup or "", m[m.lastgroup])
             for m in _SPEAKER.finditer(self.text)
         ]
         # Between mails bold words with a colon are fields of their heads.
-        mails = any(how == "sender" for _, how, _ in told)
-        return [speaker for speaker in told if not mails or speaker[1] != "turn"]
+        mails = any(how == "sender" for _, how, _ in speakers)
+        return [speaker for speaker in speakers if not mails or speaker[1] != "turn"]
 
     def speaker_of(self, span: Span) -> str:
         """Who says what is quoted: the name below its paragraph or item, else the one that opens the turn, or the lines cited (`>`)."""

@@ -288,8 +288,8 @@ def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
     common = common_figure(listed)
     sides = {s: {e.outcome for e in listed if bool(e.unit.section) is s} for s in (True, False)}
     whole = {s for s, outcomes in sides.items() if common or len(outcomes - {Outcome.OTHER}) > 1}
-    told = [e for e in entries if not e.unit.code or e.status or figures_of(e)]
-    chosen = [e for e in told if e.unit.level != ITEM_LEVEL or bool(e.unit.section) in whole]
+    reports = [e for e in entries if not e.unit.code or e.status or figures_of(e)]
+    chosen = [e for e in reports if e.unit.level != ITEM_LEVEL or bool(e.unit.section) in whole]
     return sorted(chosen, key=lambda e: e.unit.line.number)
 
 

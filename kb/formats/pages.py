@@ -78,7 +78,7 @@ def page_of(judged: Judged, *, record: str, parent: str, date: str) -> bytes:
 def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
     title = title_of(run)
     metrics = {
-        one_line(m.name): _said(
+        one_line(m.name): _filled(
             {
                 "value": m.value,
                 "unit": one_line(m.unit),
@@ -105,7 +105,7 @@ def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
         "metrics": metrics,
         "primary": one_line(run.primary),
         "segment": run.segment or "",
-        "loop": _said(
+        "loop": _filled(
             {"format": run.format, "run": one_line(run.label), "status": one_line(run.status)}
         ),
         "origin": {
@@ -124,7 +124,7 @@ def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
     return [*plain, f"created: {date}", f"updated: {date}"]
 
 
-def _said(values: dict[str, object]) -> dict[str, object]:
+def _filled(values: dict[str, object]) -> dict[str, object]:
     return {k: v for k, v in values.items() if v not in ("", None)}
 
 

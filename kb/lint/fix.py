@@ -58,7 +58,11 @@ def mends_of(
     by_page: dict[str, list[tuple[Finding, Mending]]] = {}
     for finding in findings:
         mending = rules[finding.code].mending
-        if finding.fixable and mending and (finding.code in named if named else not mending.asked):
+        if (
+            finding.fixable
+            and mending
+            and (finding.code in named if named else not mending.only_named)
+        ):
             by_page.setdefault(finding.path, []).append((finding, mending))
     mends = []
     for path, todo in sorted(by_page.items()):

@@ -42,7 +42,7 @@ def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
         own = [f for f in report.own if f.code == code]
         about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + _worst(own)
         mending = all_rules()[code].mending
-        name = f" {code}" if mending and mending.asked else ""
+        name = f" {code}" if mending and mending.only_named else ""
         about += [f"--fix{name} mends {fixable[code]}"] if fixable[code] else []
         yield f"{count:>6}  {report.levels[code]:<5}  {code:<20}  {'; '.join(about)}".rstrip()
 

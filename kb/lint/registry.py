@@ -23,7 +23,7 @@ class Mending:
 
     new: Callable[[Matter, Finding], str]
     edit: Callable[[Page, bytes, Finding, str], bytes]
-    asked: bool = False
+    only_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

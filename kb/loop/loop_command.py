@@ -56,8 +56,8 @@ def _job(request: DriveLoop, caller: Caller) -> Result:
     target = target_named(layout, request.target)
     pages: list[str] = []
     for log in request.log:
-        asked = {"log_format": "skypilot", "path": log, "target": target.name}
-        pages += caller.call("import", {**asked, "metric": target.metric}).value["pages"]
+        log_request = {"log_format": "skypilot", "path": log, "target": target.name}
+        pages += caller.call("import", {**log_request, "metric": target.metric}).value["pages"]
     if request.log:
         value = {"file": "", "checked": False, "launch": "", "pages": pages}
         return Result(value, "\n".join(pages))

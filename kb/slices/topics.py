@@ -97,8 +97,8 @@ def bring_topics(into: "OpenSlice", *, most: int) -> None:
     listed = (t for _, topics in question.ladder for t in topics)
     most_tried = sorted(listed, key=lambda t: (-len(t.tries), t.anchor))
     every = {t.anchor: t for t in (*question.topics, *most_tried)}.values()
-    tried = (own for t in every if len((own := t.among(kin)).tries) > 1)
-    tallies = [_tally(row, into.target) for row in islice(tried, most)]
+    outcomes = (own for t in every if len((own := t.among(kin)).tries) > 1)
+    tallies = [_tally(row, into.target) for row in islice(outcomes, most)]
     if tallies:
         head = "won of tried on this target and its kin (here)" if kin else "won of tried"
         text = f"{head}: {'; '.join(tallies)}"

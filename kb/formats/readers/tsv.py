@@ -86,8 +86,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         cells, remark = _cells(line.text, delimiter, stated, first=not rows)
         rows += [(line, cells)] if cells else []
         remarks += [Remark(remark, line.number)] if remark else []
-    said = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
-    tables = [(_table(part, said, remarks), None) for part in _parts(rows, remarks)]
+    metric_ask = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
+    tables = [(_table(part, metric_ask, remarks), None) for part in _parts(rows, remarks)]
     yield from events_of(tables, ask, file=path.name, kind="tsv")
     yield from remarks
 
@@ -205,8 +205,8 @@ def _as_row(cells: list[str], kinds: Sequence[Counter[str]]) -> tuple[list[str],
     width = len(kinds)
     if len(cells) == width:
         return cells, ""
-    stated = [k.total() < 2 * k["status"] for k in kinds]
-    decided = any(told and is_status(c) for c, told in zip(cells, stated, strict=False))
+    of_status = [k.total() < 2 * k["status"] for k in kinds]
+    decided = any(holds and is_status(c) for c, holds in zip(cells, of_status, strict=False))
     begins = kinds[0][kind_of(cells[0])] and not kinds[0]["text"]
     if len(cells) < 2 or not (decided or begins):
         return [], "a line that is no row; skipped"

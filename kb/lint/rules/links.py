@@ -146,7 +146,7 @@ RULES = (
             "markdown does not follow wikilinks, so the page behind counts as unlinked",
             "graph",
         ),
-        mending=Mending(_markdown_of, _without_wikilink, asked=True),
+        mending=Mending(_markdown_of, _without_wikilink, only_named=True),
     ),
     Rule(
         "unsafe-link",
