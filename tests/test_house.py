@@ -20,12 +20,12 @@ HOME = Path(kb.__file__).parent
 MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob("*.py"))}
 # Logical lines (radon) that a room may hold; a room of one file counts as one. A room that needs more says beside its line what for.
 BUDGETS = {
-    "verbs": 3166,
+    "verbs": 3165,
     "formats": 3509,
     "experiments": 3084,
     "trail": 3649,
     "site": 2514,
-    "research": 2426,
+    "research": 2270,
     "profiles": 1801,
     "refuted": 1960,
     "slices": 1799,

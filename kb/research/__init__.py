@@ -2,7 +2,7 @@
 upstream, read for what they claim.
 
     git · diffs · symbols        local histories, unified diffs, names in lines of any language
-    upstream · hunks · kinds     what upstream has; what changed lines pull; the kind of a change with its evidence
+    upstream · kinds             what upstream has; the kind of a change with its evidence
     claims                       figures that a change states
     techniques                   the one table of what a change may pull
     forks · github · readings    heads compared and ranked; the forge's interface; a fork as a source

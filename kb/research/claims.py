@@ -25,11 +25,8 @@ _ESTIMATE = re.compile(
 )
 # What stands between a figure before and the one after it.
 _BECOMES = re.compile(r"\s*(?:->|-->|→|=>|⇒|to|before,(?: and)?)\s*(?:about |~)?", re.IGNORECASE)
-# A rate of what no table of units names.
-_RATE = re.compile(r"(\d+(?:\.\d+)?) ([a-z]+/s(?:ec)?)\b")
 _MOST = 200
 _MOST_ROWS = 30
-_KEPT = re.compile(r"(?i)\b(keep|kept|baseline|best|accepted)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +131,9 @@ def _of_file(change: FileDiff) -> Iterator[StatedFigure]:
 
 
 def _of_table(path: str, rows: Sequence[tuple[int, str]], cut: str) -> Iterator[StatedFigure]:
-    """Figures of a table's rows with their column's name: the rows that were kept first, where
-    rows say so, as a table of results is shown for these.
-    """
+    """Figures of a table's rows with their column's name."""
     header = rows[0][1].split(cut) if rows else []
-    for at, line in sorted(rows[1:], key=lambda row: not _KEPT.search(row[1]))[:_MOST_ROWS]:
+    for at, line in rows[1:][:_MOST_ROWS]:
         for name, cell in zip(header, line.split(cut), strict=False):
             if name.strip() and (figure := number_of(cell)) and figure.value:
                 value = "-" * (figure.value < 0) + _digits(cell)
@@ -158,7 +153,6 @@ def _figures(path: str, at: int, line: str) -> Iterator[StatedFigure]:
         for label in _LABELLED.finditer(line)
         if MEASURES.search(label[1])
     ]
-    stated += [(rate[1], rate[2]) for rate in _RATE.finditer(line)]
     for value, unit in {value.lstrip("-"): (value, unit) for value, unit in stated[::-1]}.values():
         yield _figure(value, unit, path, at, line)
 

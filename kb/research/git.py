@@ -4,6 +4,7 @@ Refuses to check anything out.
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,38 +44,36 @@ class Repository:
             self.local, *words, at=at, env=env, stdin=stdin, ok=ok, seconds=self.seconds
         )
 
-    def lines(self, *words: str, ok: tuple[int, ...] = (0,)) -> list[str]:
-        return self.run(*words, ok=ok).splitlines()
+    def lines(self, *words: str) -> list[str]:
+        return self.run(*words).splitlines()
+
+    def line(self, *words: str) -> str:
+        """The first line of what git prints, empty where it has no answer."""
+        return self.run(*words, ok=(0, 1, 128)).partition("\n")[0].strip()
+
+    def resolved(self, name: str) -> str:
+        """The full id of a commit by any name; empty where there is none."""
+        return self.line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
 
     def commit(self, name: str) -> str:
         """The full id of a commit by any name. Raises KbError where there is none."""
         if name.startswith("-"):
             raise KbError(f"{name}: not a name of a commit")
-        commit = self.run(
-            "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", ok=(0, 1, 128)
-        ).strip()
+        commit = self.resolved(name)
         if not commit:
             raise KbError(f"{self.local}: no commit '{name}'; `git branch -a` lists what there is")
         return commit
 
-    def text(self, commit: str, path: str) -> str:
-        return self.run("show", f"{commit}:{path}", ok=(0, 128))
-
     def heads(self) -> dict[str, str]:
         """Branches, pull requests and remote branches: name -> commit."""
         form = "--format=%(refname) %(objectname) %(symref)"
-        listed: dict[str, str] = {}
-        for line in self.lines(
-            "for-each-ref", form, "refs/heads", "refs/pull", "refs/remotes", "refs/forks"
-        ):
-            name, commit, *symbolic = line.split(" ")
-            if not any(symbolic):
-                listed[
-                    name.removeprefix("refs/heads/")
-                    .removeprefix("refs/forks/")
-                    .removeprefix("refs/")
-                ] = commit
-        return listed
+        named = ("refs/heads", "refs/pull", "refs/remotes", "refs/forks")
+        rows = (line.split(" ") for line in self.lines("for-each-ref", form, *named))
+        return {
+            re.sub(r"^refs/(?:heads/|forks/)?", "", name): commit
+            for name, commit, *symbolic in rows
+            if not any(symbolic)
+        }
 
     def blobs(self, commit: str, *, most: int = 1 << 20) -> Iterator[tuple[str, str]]:
         """Paths and texts of a commit's files that are no larger than `most` bytes and no binaries."""

@@ -152,16 +152,15 @@ class Forge:
         ]
         sha = sha or (commits[-1].sha if commits else "")
         return Delta(
-            head.name,
-            sha,
-            base,
-            base,
-            head.merged,
-            head.pushed,
-            tuple((sha, masked(text)) for sha, text in listed + message),
-            tuple(changes),
-            tuple(sorted(f.filename for f in files)),
-            tuple(left_out),
+            fork=head.name,
+            head=sha,
+            base=base,
+            merged=head.merged,
+            date=head.pushed,
+            commits=tuple((sha, masked(text)) for sha, text in listed + message),
+            changes=tuple(changes),
+            files=tuple(sorted(f.filename for f in files)),
+            left_out=tuple(left_out),
         )
 
 

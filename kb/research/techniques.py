@@ -53,7 +53,7 @@ TECHNIQUES = (
     Technique("batch size", "quality", "total_batch batch_size global_batch seq_len sequence_len max_seq"),
     Technique("data", "quality", "curriculum mixture shuffle packing dedup vocab_size tokenization"),
     Technique("loss", "quality", "mtp multi_token auxiliary_loss distill distillation label cross_entropy"),
-    Technique("another device", "port", "mps mlx metal rocm hip hipblas xpu npu tpu musa cann sycl opencl vulkan apple mac macos darwin windows win32 wsl amd intel directml jetson dgx spark cpu turing pascal volta ampere blackwell rtx gtx msvc mingw arm armv6 armv7 aarch64 riscv powerpc ppc64 s390x endian android freebsd openbsd linux unix wasm"),
+    Technique("another device", "port", "mps mlx metal rocm hip hipblas xpu npu tpu musa cann sycl opencl vulkan apple mac macos darwin windows win32 win64 wsl amd intel directml jetson dgx spark cpu turing pascal volta ampere blackwell rtx gtx msvc msc mingw arm armv6 armv7 aarch64 riscv powerpc ppc64 s390x endian android freebsd openbsd linux unix wasm"),
     Technique("device detection", "port", "capability device_type is_available get_device is_cuda is_rocm sys_platform platform fallback fallbacks has_triton"),
     Technique("profiling", "tooling", "profiler profile profiling nvtx tracer trace flamegraph nsys ncu benchmark benchmarks"),
     Technique("logging and display", "tooling", "logger logging log logs tensorboard wandb mlflow tqdm dashboard plot plots matplotlib chart telemetry monitor progress report reporter notify display verbose"),

@@ -3,6 +3,7 @@ name or a statement is there or is not.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -142,41 +143,25 @@ def _made_again(line: str, others: Iterable[frozenset[str]], least: float) -> bo
 
 
 def news_of(changes: Iterable[FileDiff], upstream: Upstream) -> tuple[str, ...]:
-    """Names and statements that stand in the fork and nowhere upstream: definitions, then settings,
-    flags and files, then statements.
+    """Names and statements that stand in the fork and nowhere upstream: of the program before those
+    of other files, definitions, settings, flags and files before statements.
     """
-    ranked: dict[str, float] = {}
-
-    def offer(name: str, rank: float) -> None:
-        ranked[name] = min(rank, ranked.get(name, rank))
-
+    ranked = defaultdict(dict)
     for change in changes:
-        outside = 2.0 if change.role in ("source", "build") and change.state != "added" else 4.0
+        core = change.role in ("source", "build") and change.state != "added"
         if change.state == "added" and change.path not in upstream.files:
-            offer(change.path, 1.0)
+            ranked[False, False].setdefault(change.path)
         if change.role in ("docs", "log", "vendored", "picture"):
             continue
-        for group in change.news:
-            changed = 0.0 if group.removed else 0.5
-            for line in group.added:
-                name, value = setting_of(line)
-                for item in (defined_in(line), *flags_in(line)):
-                    if len(item) > 2 and not upstream.has_name(item):
-                        offer(item, outside - 2 + changed)
+        for line in change.new_lines:
+            for name in (defined_in(line), setting_of(line)[0], *flags_in(line)):
                 if len(name) > 2 and not upstream.has_name(name):
-                    offer(
-                        name,
-                        outside
-                        - 2
-                        + changed
-                        + (0.0 if name.isupper() or not line[:1].isspace() else 0.7),
-                    )
-                if _tells(line):
-                    offer(
-                        " ".join(code_of(line).split()),
-                        outside - 1.2 + changed + (0.0 if name and value[:1].isdigit() else 0.4),
-                    )
-    return tuple(sorted(ranked, key=lambda name: ranked[name])[:_MOST_NAMES])
+                    ranked[not core, False].setdefault(name)
+            if _tells(line):
+                ranked[not core, True].setdefault(code_of(line))
+    return tuple(dict.fromkeys(name for rank in sorted(ranked) for name in ranked[rank]))[
+        :_MOST_NAMES
+    ]
 
 
 def _tells(line: str) -> bool:
