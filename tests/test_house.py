@@ -25,7 +25,7 @@ BUDGETS = {
     "experiments": 3084,
     "trail": 3649,
     "site": 2514,
-    "research": 2270,
+    "research": 2280,
     "profiles": 1801,
     "refuted": 1960,
     "slices": 1799,

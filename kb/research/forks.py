@@ -172,14 +172,10 @@ def fork_from(delta: Delta, upstream: Upstream) -> Fork:
     claims = claims_of(delta.commits, delta.changes)
     groups = [g for c in shown if c.role in ("source", "build") for g in c.news]
     symbols = dict.fromkeys(n for g in groups for n in touched([*g.added, *g.removed], g.within))
-    # Whether it means to optimize, how much of it does, whether it says what it gained, whether upstream has it.
-    score = 0.6 * reading.optimization + 0.3 * reading.strength
-    score += 0.05 * any(c.status == "reported" for c in claims)
-    score += 0.05 * min(len(delta.commits), 20) / 20
     return Fork(
         **{part.name: getattr(delta, part.name) for part in fields(ForkHead)},
         **vars(reading),
-        score=round(score * (0.3 if in_upstream else 1.0), 4),
+        score=_score(reading, len(delta.commits), claims, in_upstream),
         symbols=tuple(symbols)[:80],
         not_upstream=() if in_upstream else news_of(news, upstream),
         in_upstream=in_upstream,
@@ -187,6 +183,17 @@ def fork_from(delta: Delta, upstream: Upstream) -> Fork:
         commits=len(delta.commits),
         title=delta.commits[-1][1].partition("\n")[0] if delta.commits else "",
     )
+
+
+def _score(
+    reading: KindReading, commits: int, claims: Iterable[StatedFigure], in_upstream: bool
+) -> float:
+    """0 to 1: whether it means to optimize, how much of it does, whether it says what it gained,
+    whether upstream has it.
+    """
+    score = 0.6 * reading.optimization + 0.3 * reading.strength + 0.05 * min(commits, 20) / 20
+    score += 0.05 * any(c.status == "reported" for c in claims)
+    return round(score * (0.3 if in_upstream else 1.0), 4)
 
 
 def ranked(forks: Iterable[Fork]) -> tuple[Fork, ...]:
