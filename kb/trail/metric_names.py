@@ -11,7 +11,7 @@ from kb import regex
 from kb.page import Page
 from kb.run.direction import Direction, direction_of, is_resource, word_set, words_of
 from kb.run.record import Metric
-from kb.text import Number, one_line, unit_of
+from kb.text import one_line, unit_of
 
 # Words that say how a value was taken, not what was measured.
 HOW = word_set("""steady state mean avg average averaged reported measured total aggregate aggregated global overall per median nominal
@@ -40,53 +40,24 @@ _RUN_LABEL = regex(
 
 
 class RunLabel(NamedTuple):
-    """How a page calls its own run: its number with a letter (`13b`), the word before it, how many digits; is it a baseline."""
+    """How a page calls its own run: its number with a letter (`13b`), and whether it is a baseline."""
 
     label: str
-    prefix: str
-    digits: int
     baseline: bool
-
-
-class MetricReading(NamedTuple):
-    """A metric as read; `sure` where the page says that the figure is its own run's; the error that its last digit allows."""
-
-    metric: Metric
-    sure: bool = False
-    error: float = 0.0
 
 
 def run_label_of(page: Page) -> RunLabel:
     own = (
         m for m in _RUN_LABEL.finditer(page.stem.replace("-", " ")) if int(m[2][:9]) == page.number
     )
-    prefix, digits, letter = next((m.groups() for m in own), ("", "", ""))
-    return RunLabel(
-        f"{page.number}{letter.lower()}" if page.number else "",
-        prefix.lower(),
-        len(digits),
-        "baseline" in page.stem,
-    )
+    letter = next((m[3].lower() for m in own), "")
+    return RunLabel(f"{page.number}{letter}" if page.number else "", "baseline" in page.stem)
 
 
 def calls(text: str, run: RunLabel) -> bool | None:
-    """Whether a text calls this run (or a part of it: `13b` of run 13) or another one; None where it calls none.
-
-    `v6e` is no run where runs are called `v012`.
-    """
-    called = None
-    for m in _RUN_LABEL.finditer(text) if run.label else ():
-        number = m[2].lstrip("0")
-        if f"{number}{m[3].lower()}" == run.label or number == run.label:
-            return True
-        if m[1].lower() != "v" or run.prefix == "v" and (len(m[2]) == run.digits or len(m[2]) > 1):
-            called = False
-    return called
-
-
-def is_another(text: str, run: RunLabel) -> bool:
-    """Whether a text is the name of another run and no more."""
-    return bool(_RUN_LABEL.fullmatch(text.strip())) and calls(text, run) is False
+    """Whether a text calls this run (or a part of it: `13b` of run 13) or another one; None where it calls none."""
+    numbers = [(m[2].lstrip("0"), m[3].lower()) for m in _RUN_LABEL.finditer(text) if run.label]
+    return any(run.label in (n, n + letter) for n, letter in numbers) if numbers else None
 
 
 @lru_cache(4096)
@@ -151,10 +122,6 @@ def unit_in(name: str) -> str:
         ):
             return text
     return ""
-
-
-def metric(name: str, figure: Number, unit: str) -> Metric:
-    return Metric(one_line(name), figure.value, unit, stddev=figure.spread)
 
 
 def renamed(metric: Metric, *, tokens: bool) -> Metric:

@@ -1,22 +1,13 @@
 """Measures that a run of text states of its own run. Refuses ranges, changes, and figures of what it compares with."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kb import regex
 from kb.run.direction import word_set
-from kb.text import STOP, Number, unit_of
-from kb.trail.metric_names import (
-    HOW,
-    MetricReading,
-    RunLabel,
-    calls,
-    fits,
-    is_another,
-    is_quantity,
-    metric,
-    names_itself,
-)
+from kb.run.record import Metric
+from kb.text import STOP, Number, numbers_in, one_line
+from kb.trail.metric_names import HOW, RunLabel, calls, fits, is_quantity, names_itself
 
 # A longer line is data, not a sentence; what a figure is about stands close before it.
 _LONGEST, _NEAR = 4000, 120
@@ -47,32 +38,27 @@ _RATES = ("rate", "ratio", "usage", "used")
 _BEHIND = regex(
     r"\s(?:(?:reported|overall|mean|nominal) )?([A-Za-z][\w-]*(?: (?:time|rate|ratio)\b)?)"
 )
-_CAPACITIES = ("compute", "work/time", "size/time")
 
 
-def sentence_readings(
-    text: str, run: RunLabel, figures: Sequence[Number]
-) -> Iterable[MetricReading]:
-    """Measures in a run of text with the numbers in it: a rate names itself, any other figure needs the name of what it measures."""
+def sentence_metrics(text: str, run: RunLabel) -> Iterable[Metric]:
+    """Measures in a run of text: a rate names itself, any other figure needs the name of what it measures."""
     last: Number | None = None
-    for figure in figures:
+    for figure in numbers_in(text[:_LONGEST]):
         between = text[last.end : figure.start].strip() if last else ""
-        came = between == "to" or between in _ARROWS
-        start = last.start if came and last else figure.start
-        share = between == "of" or between == "/" and last is not None and last.unit == figure.unit
+        came = between in ("to", *_ARROWS)
+        share = between == "of" or between == "/" and last.unit == figure.unit
+        start = last.start if came else figure.start
         last = figure
-        if figure.start > _LONGEST or share or _is_change(figure, text, came=came):
+        if share or _is_change(figure, text, came=came):
             continue
         before = text[max(0, start - _NEAR) : start].rstrip()
         before = before.removesuffix("from").rstrip(" (") if came else before
         after = text[figure.end : figure.end + _NEAR]
         name = _name_of(figure, before, after, text, came=came)
-        spoken = [before, *([before[: before.rfind(name)]] if name in before else [])]
-        foreign = any(_is_foreign(part, run) for part in spoken) or _is_anothers(after, run)
-        if name and not foreign and not _is_capacity(before, figure.unit):
-            digits = filter(str.isdigit, text[figure.start : figure.end - len(figure.unit)])
-            whole = int("".join(digits).lstrip("0")[:15] or 1)
-            yield MetricReading(metric(name, figure, figure.unit), error=0.5000001 / whole)
+        # What stands before the name may give the figure to something else as well: "goal: latency 5 ms".
+        parts = before, before[: max(0, before.rfind(name))]
+        if name and not any(_is_foreign(p, run) for p in parts) and not _is_anothers(after, run):
+            yield Metric(one_line(name), figure.value, figure.unit, stddev=figure.spread)
 
 
 def _is_change(figure: Number, text: str, *, came: bool) -> bool:
@@ -80,12 +66,6 @@ def _is_change(figure: Number, text: str, *, came: bool) -> bool:
     change = figure.signed or text[figure.start] == "±" or figure.unit in ("pp", "×", "x")
     open_ended = figure.high is not None or not came and bool(figure.bound or figure.about)
     return change or open_ended or text[figure.end :][:4].lstrip().startswith(_ARROWS)
-
-
-def _is_capacity(before: str, unit: str) -> bool:
-    """Whether a figure is what hardware could do: `peak bf16 918 TFLOP/s`."""
-    known = unit_of(unit)
-    return known is not None and known.dimension in _CAPACITIES and "peak" in before[-30:].lower()
 
 
 def _is_foreign(before: str, run: RunLabel) -> bool:
@@ -104,14 +84,7 @@ def _is_foreign(before: str, run: RunLabel) -> bool:
 
 def _is_anothers(after: str, run: RunLabel) -> bool:
     """Whether what stands behind a figure gives it to something else, or makes it a difference."""
-    behind = after.lstrip()
-    aside = behind[1:].partition(")")[0] if behind.startswith("(") else ""
-    return (
-        _CHANGE.match(after) is not None
-        or is_another(aside, run)
-        or not run.baseline
-        and _ANOTHER.match(after) is not None
-    )
+    return bool(_CHANGE.match(after) or not run.baseline and _ANOTHER.match(after))
 
 
 def _name_of(figure: Number, before: str, after: str, text: str, *, came: bool) -> str:
@@ -128,11 +101,11 @@ def _name_of(figure: Number, before: str, after: str, text: str, *, came: bool) 
     labelled = tail[-1:] in (":", "=")
     if tail[-1:] in (",", "(") and not came:
         return ""
-    name = _quantity_at_end(_CLAUSE.split(tail.rstrip(":= ,("))[-1], unit, labelled=labelled)
+    name = _quantity_at_end(_CLAUSE.split(tail.rstrip(":= ,("))[-1], unit)
     return name if unit or labelled or decimal or came or name.isupper() else ""
 
 
-def _quantity_at_end(clause: str, unit: str, *, labelled: bool) -> str:
+def _quantity_at_end(clause: str, unit: str) -> str:
     """What the end of a clause names that is measured in a unit: the last quantity, with the word before it where that is part of its name."""
     words = [word.lstrip("(*`") for word in clause.split()]
     while len(words) > 1 and (words[-1].lower() in _LINKS or words[-1].endswith("ed")):
@@ -142,9 +115,6 @@ def _quantity_at_end(clause: str, unit: str, *, labelled: bool) -> str:
         return ""
     first = words[-2] if len(words) > 1 else ""
     filler = first.lower() in STOP | _LINKS or first.lower().endswith(("ed", "ing", "ly", "s"))
-    whole = labelled and len(words) < 5 and all(map(str.isalnum, words)) and words[0].isalpha()
-    names = ([words] if whole else []) + (
-        [words[-2:]] if first.isalnum() and not first.isdigit() and not filler else []
-    )
-    named = (" ".join([*parts, *rate]) for parts in (*names, words[-1:]))
+    pair = words[-2:] if first.isalnum() and not first.isdigit() and not filler else words[-1:]
+    named = (" ".join([*parts, *rate]) for parts in (pair, words[-1:]))
     return next((name for name in named if fits(name, unit)), "")
