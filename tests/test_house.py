@@ -23,7 +23,7 @@ BUDGETS = {
     "verbs": 3165,
     "formats": 3509,
     "experiments": 3084,
-    "trail": 3649,
+    "trail": 3559,
     "site": 2514,
     "research": 2280,
     "profiles": 1801,
