@@ -177,8 +177,20 @@ def test_a_page_called_by_one_plain_word_is_not_named_by_that_word(make_base):
     assert named.matches[0].acknowledged
 
 
-def test_a_supported_run_is_never_a_match(gate):
-    assert TILES not in kinds(asked(gate, "Set `--tile=64` again."))
+def test_a_run_of_which_no_failure_is_told_is_named_at_its_own_value_and_never_a_repeat(gate):
+    answer = asked(gate, "Set `--tile=64` again.")
+    assert (answer.outcome, answer.matches[0].path, answer.matches[0].status) == ("distinguish", TILES, "tried")
+    assert TILES not in kinds(asked(gate, "Set `--tile=32`.")) and asked(gate, "Cut all tiles anew.").outcome == "clear"
+
+
+def test_a_section_that_sets_and_measures_something_is_named_whether_or_not_it_says_how_it_came_out(make_base):
+    log = "# Log\n\n## Tile size 32\n\n`TILE=32` in place of 16. 8.40 -> 8.61.\n\n## Order\n\n`ORDER=near` may help some day.\n"
+    layout = make_base({"wiki/experiments/render/log.md": log})
+    build(layout)
+    gate = Gate(store.state(layout))
+    (met,) = gate.check(Proposal("Set TILE=32.")).matches
+    assert (met.kind, met.status, met.anchor) == ("same-value", "tried", "tile-size-32")
+    assert gate.check(Proposal("Set TILE=64.")).outcome == gate.check(Proposal("Set ORDER=near.")).outcome == "clear"
 
 
 # Levers of several fields, each tried once and failed: what is asked about them must not depend on how code happens to write it.

@@ -6,15 +6,16 @@ from kb.refuted.intent import Aim
 from kb.run.record import Lever
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.
-_STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle"))
+_STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle", "attempt"))
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
     """One refuted pattern. `evidence` is the page that shows it; `told_by` are pages that repeat it.
 
-    kind: experiment, hypothesis, bullet, row, principle. status: standing, reopened (`by` is a later supported run in its scope),
-    superseded (`by` is a later failed run of the same lever and value), unread (nobody can tell how the run came out). `order` is the evidence's place in the trail.
+    kind: experiment, hypothesis, bullet, row, principle, attempt (a section that sets and measures something). status: standing, reopened
+    (`by` is a later supported run in its scope), superseded (`by` is a later failed run of the same lever and value), unread (nobody can
+    tell how the run came out), tried (no failure is told: met by the same value of its lever alone). `order` is the evidence's place in the trail.
     """
 
     id: str
@@ -43,6 +44,10 @@ class Card:
     @property
     def order(self) -> tuple[str, int, str]:
         return self.date, self.number, self.evidence
+
+    @property
+    def is_failure(self) -> bool:
+        return self.status not in ("unread", "tried")
 
     @property
     def is_statement(self) -> bool:

@@ -60,15 +60,13 @@ def cards_of(
 ) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path, `counts` what they count."""
     known = {e.path: e for e in trail.experiments}
-    inputs = {
-        path: digest_of(trail.rows[path] + row_of(runs[path]))
-        for path, e in known.items()
-        if is_failure(e, runs[path]) or is_unread(e, runs[path])
-    }
+    status = {path: s for path, e in known.items() if (s := _status(e, runs[path]))}
+    inputs = {path: digest_of(trail.rows[path] + row_of(runs[path])) for path in status}
     make = lambda path: _with_reason(_of_experiment(known[path], runs[path]))  # noqa: E731
     own = kept.each("card", inputs, tuple[Card, str], make)
-    unread = [replace(c, status="unread") for c, _ in own.values() if not c.verdict]
-    failed = {path: card for path, (card, _) in own.items() if card.verdict}
+    others_of = lambda path: replace(own[path][0], status=status[path])  # noqa: E731
+    unread = [others_of(path) for path in own if status[path] != "standing"]
+    failed = {path: card for path, (card, _) in own.items() if status[path] == "standing"}
     # A failed run's own page is told by its card.
     listed = [(p, r.statements) for p, r in runs.items() if p not in failed and r.statements]
     sources, others = _statement_cards([*listed, *statements], failed, known, graph)
@@ -148,10 +146,15 @@ def is_failure(e: Facts, run: RunAim) -> bool:
     )
 
 
-def is_unread(e: Facts, run: RunAim) -> bool:
-    """Whether a run of another loop is over and nobody can tell how it came out: no failure, and worth a look before it is run again."""
-    known = e.verdict.canonical not in (None, Verdict.OTHER)
-    return not (known or e.first or e.running or run.measured)
+def _status(e: Facts, run: RunAim) -> str:
+    """The status of a run's card: standing of a failure. Of another loop's run that is over, and of which nobody can tell how it came out
+    (unread) or no failure is told (tried): worth a look before it is run again. Empty: it needs no card.
+    """
+    if is_failure(e, run):
+        return "standing"
+    if e.first or e.running or run.measured:
+        return ""
+    return "unread" if e.verdict.canonical in (None, Verdict.OTHER) else "tried"
 
 
 def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
@@ -256,12 +259,13 @@ def _of_statement(
         claim=cut(s.text, _LONGEST_CLAIM),
         because=cut(s.because, _LONGEST_BECAUSE),
         delta=s.delta,
-        verdict=str(Verdict.REFUTED),
+        verdict="" if s.kind == "attempt" else str(Verdict.REFUTED),
         levers=_main(s.aim),
         direction=s.aim.direction,
         point=s.aim.point,
         reopen_if=condition_of(s.aim.point, reason_of(s.text, "")),
         aim=s.aim,
+        status="tried" if s.kind == "attempt" else "standing",
         experiments=backed,
     )
 

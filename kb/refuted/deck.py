@@ -40,7 +40,7 @@ class Deck:
     @property
     def refuted(self) -> tuple[Card, ...]:
         """The cards of what failed, without those of runs of which nobody can tell how they came out."""
-        return tuple(c for c in self.cards if c.status != "unread")
+        return tuple(c for c in self.cards if c.is_failure)
 
 
 # What of a deck is kept run by run.
@@ -94,7 +94,11 @@ def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
             )
             db.executemany(
                 "insert into card_term values (?, ?, ?)",
-                ((t, cursor.lastrowid, w) for t, w in card.aim.terms.items()),
+                (
+                    (t, cursor.lastrowid, w)
+                    for t, w in card.aim.terms.items()
+                    if card.status != "tried" or t[0] == "="
+                ),
             )
     _save_frequencies(db, deck)
     _save_attempts(db, trail, deck)
@@ -138,4 +142,4 @@ def cards(
         values.extend(before)
     query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
     listed = (value_of(row, Card) for (row,) in db.execute(query, values))
-    return tuple(c for c in listed if c.status != "unread")
+    return tuple(c for c in listed if c.is_failure)

@@ -247,7 +247,11 @@ class Gate:
             alike = by_value(question.pulls, candidate.pulls, question.aim.terms)
         kind, lever = alike.kind, alike.lever
         # What already differs in value or way was tried only where a run of this target tried it.
-        own = not card.is_statement and _kinship(question.target, card.target) == 1.0
+        own = (
+            not card.is_statement
+            and card.status != "tried"
+            and _kinship(question.target, card.target) == 1.0
+        )
         decides = alike.decides and (own or kind == "same-value")
         whole = _kinship(question.target, card.target) * decides
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
@@ -365,7 +369,7 @@ def _outcome(meetings: list[_Meeting], groups: tuple[LeverGroup, ...]) -> str:
         and m.match.kind == "same-value"
         and not m.match.scope_diff
         and m.match.source == "experiment"
-        and m.match.status != "unread"
+        and m.match.status not in ("unread", "tried")
         for m in near
     ):
         return "repeat"

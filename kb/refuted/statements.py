@@ -17,6 +17,7 @@ from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
+from kb.refuted.moves import Role
 from kb.refuted.notes import NO_LIST, entry_failure, section_failure
 from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
@@ -34,7 +35,7 @@ from kb.refuted.statement import (
 )
 from kb.schema import FAILED, canonical_verdict, label_kind, outcome_verdict
 from kb.store import row_of
-from kb.text import cut, one_line
+from kb.text import cut, numbers_in, one_line
 from kb.text.reports import ReportKind, is_settled, names_failures, report_of
 from kb.trail.facts import from_row
 from kb.trail.outline import passages_of
@@ -80,6 +81,8 @@ _BOXES = ("[ ] ", "[x] ", "[X] ", "[-] ")
 # How long the name of a field of a record may be: what stands before the colon of a list item.
 _LONGEST_LABEL = 24
 # What a page says where more of the same measurement would decide.
+# A longer section tells of more than one try.
+_LONGEST_ATTEMPT = 3000
 _MORE = "more samples of each side would decide"
 
 
@@ -108,7 +111,10 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
         return None  # Made by a machine from code, or somebody else's matter.
     statements = _hypothesis(page, text) if page.type == "hypothesis" else []
     if _may_state(page, text):
-        statements = [*statements, *_listed(page, text)][:MOST]
+        statements += _listed(page, text)
+    if is_note(page) or page.type == "log" and page.path.count("/") > 1:
+        statements += _attempts(page, text, {s.anchor for s in statements})
+    statements = statements[:MOST]
     return row_of(tuple(statements)) if statements else None
 
 
@@ -164,6 +170,26 @@ def _mode(title: str) -> str:
         if _TURNED_DOWN.search(title)
         else ""
     )
+
+
+def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
+    """Sections that set something and give figures before and after, and of which no statement tells that it failed."""
+    lines = text.split("\n")
+    for section, after in pairwise([*page.sections, None]):
+        body = "\n".join(lines[section.start : (after.start if after else len(lines) + 1) - 1])
+        if section.anchor in known or len(body) > _LONGEST_ATTEMPT:
+            continue
+        figures = [n for n in numbers_in(body) if n.unit or "." in body[n.start : n.end]]
+        aim = aim_of_text(f"{section.title}. {body}") if len(figures) > 1 else Aim({})
+        if any(m.is_setting and m.value and m.role >= Role.SET for m in aim.moves):
+            shown = readable(
+                prose_between(
+                    document_of(text), section.start, section.start + len(body.split("\n"))
+                )
+            )
+            yield Statement(
+                "attempt", section.start, section.anchor, section.title, shown[:500], "", (), aim
+            )
 
 
 def _hypothesis(page: Page, text: str) -> list[Statement]:
