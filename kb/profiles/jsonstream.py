@@ -1,8 +1,4 @@
-"""JSON read piece by piece: a trace of any size takes the memory of its largest value. Refuses what is no JSON, saying where.
-
-`members` and `elements` walk an object and an array in place; a value the caller did not read is skipped. `value` reads one
-whole.
-"""
+"""JSON read piece by piece: a trace of any size takes the memory of its largest value. Refuses what is no JSON, saying where."""
 
 import json
 import re
@@ -12,127 +8,94 @@ from typing import TextIO
 from kb import KbError
 
 CHUNK = 1 << 20
-# One value longer than this is no event and no table row; it stops a broken file from being taken into memory whole.
-LONGEST_VALUE = 1 << 26
+# One value longer than this is no event and no table; it stops a broken file from being taken into memory whole.
+LONGEST_VALUE = 1 << 27
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
 
-class Cursor:
+def pieces(stream: TextIO, *, label: str) -> Iterator[tuple[str, Json]]:
+    """(key, value) of each member of an object; of an array, also where it is all there is (its key is empty, and it may stay open),
+    each element by itself, and an empty one whole.
+    """
+    cursor = _Cursor(stream, label)
+    if cursor.peek() == "[":
+        yield from (("", item) for item in cursor.elements(may_stay_open=True))
+        return
+    mark = cursor.past("{")
+    while mark != "}" and cursor.peek() != "}":
+        key = str(cursor.value())
+        cursor.past(":")
+        if cursor.peek() == "[":
+            yield from ((key, item) for item in cursor.elements())
+        else:
+            yield key, cursor.value()
+        mark = cursor.past(",}")
+
+
+class _Cursor:
     """An open JSON text and the place in it."""
 
-    def __init__(self, stream: TextIO, *, label: str) -> None:
-        self.label = label
-        self._stream = stream
-        self._decoder = json.JSONDecoder()
-        self._text = ""
-        self._at = 0
-        self._dropped = 0
-        self._ended = False
-
-    def place(self) -> int:
-        """Characters read so far."""
-        return self._dropped + self._at
+    def __init__(self, stream: TextIO, label: str):
+        self.stream, self.label, self.decode = stream, label, json.JSONDecoder().raw_decode
+        self.text, self.at, self.dropped, self.ended = "", 0, 0, False
 
     def fail(self, what: str) -> KbError:
-        return KbError(
-            f"{self.label}: character {self.place()}: {what}; is the file whole? export it again"
-        )
+        place = f"{self.label}: character {self.dropped + self.at}"
+        return KbError(f"{place}: {what}; is the file whole? export it again")
 
-    def _fill(self, size: int) -> None:
-        more = self._stream.read(size)
-        self._ended = not more
-        self._dropped += self._at
-        self._text = self._text[self._at :] + more
-        self._at = 0
+    def fill(self, size: int) -> None:
+        more = self.stream.read(size)
+        self.dropped += self.at
+        self.text, self.at, self.ended = self.text[self.at :] + more, 0, not more
 
     def peek(self) -> str:
         """The next character that is no white space, or nothing at the end."""
         while True:
-            match = _SPACE.match(self._text, self._at)
-            self._at = match.end() if match else self._at
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if self._ended:
-                return ""
-            self._fill(CHUNK)
+            self.at = _SPACE.match(self.text, self.at).end()
+            if self.at < len(self.text) or self.ended:
+                return self.text[self.at : self.at + 1]
+            self.fill(CHUNK)
+
+    def past(self, marks: str) -> str:
+        """The next character, which is one of these."""
+        mark = self.peek()
+        if not mark or mark not in marks:
+            raise self.fail(f"expected '{marks[0]}', found {mark!r}")
+        self.at += 1
+        return mark
 
     def value(self) -> Json:
         """The next value, whole."""
-        if not self.peek():
-            raise self.fail("the JSON ends where a value should stand")
         size = CHUNK
-        while True:
+        while self.peek():
             try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
+                value, end = self.decode(self.text, self.at)
             except ValueError as error:
-                if self._ended or len(self._text) - self._at > LONGEST_VALUE:
+                if self.ended or len(self.text) - self.at > LONGEST_VALUE:
                     raise self.fail(f"not valid JSON ({error})") from error
             except RecursionError as error:
                 raise self.fail("JSON nested too deeply to be a profile") from error
             else:
                 # A number at the edge of the text may go on in the next piece.
-                if end < len(self._text) or self._ended:
-                    self._at = end
+                if end < len(self.text) or self.ended:
+                    self.at = end
                     return value
-            self._fill(size)
+            self.fill(size)
             size *= 2
+        raise self.fail("the JSON ends where a value should stand")
 
-    def _expect(self, mark: str) -> None:
-        if self.peek() != mark:
-            raise self.fail(f"expected '{mark}', found {self.peek()!r}")
-        self._at += 1
-
-    def skip(self) -> None:
-        """Past the next value; an array is never taken in whole."""
-        if self.peek() == "[":
-            for _ in self.elements():
-                pass
-        else:
-            self.value()
-
-    def elements(self, *, may_stay_open: bool = False) -> Iterator[None]:
-        """Stands before each element of an array in turn. `may_stay_open`: the end of the file after an element ends it too."""
-        self._expect("[")
+    def elements(self, *, may_stay_open: bool = False) -> Iterator[Json]:
+        """The elements of an array, or it whole where it has none. `may_stay_open`: the end of the file ends it too."""
+        self.past("[")
         if self.peek() == "]":
-            self._at += 1
+            self.at += 1
+            yield []
             return
         while True:
-            before = self.place()
-            yield
-            if self.place() == before:
-                self.value()
-            mark = self.peek()
-            if mark == "," and may_stay_open:
-                self._at += 1
-                mark = self.peek()
-                if mark not in ("", "]"):
-                    continue
-            if mark == "" and may_stay_open:
+            yield self.value()
+            if may_stay_open and not self.peek() or self.past(",]") == "]":
                 return
-            if mark == "]":
-                self._at += 1
+            if may_stay_open and self.peek() in ("", "]"):
                 return
-            self._expect(",")
-
-    def members(self) -> Iterator[str]:
-        """Stands before the value of each member of an object in turn, and gives its key."""
-        self._expect("{")
-        if self.peek() == "}":
-            self._at += 1
-            return
-        while True:
-            key = self.value()
-            if not isinstance(key, str):
-                raise self.fail(f"expected a key in quotes, found {key!r}")
-            self._expect(":")
-            self.peek()
-            before = self.place()
-            yield key
-            if self.place() == before:
-                self.skip()
-            if self.peek() == "}":
-                self._at += 1
-                return
-            self._expect(",")

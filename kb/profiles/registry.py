@@ -11,25 +11,21 @@ from typing import TextIO
 from kb import KbError
 from kb.profiles.table import Reading
 
-Cells = list[str]
-
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """One format, told by its content: the first of these that a file shows decides; of two on one line the lower `order`.
 
-    `keys` stand at the top of a JSON object, `item_keys` in the first object of a JSON list; `row` tells a header of comma-separated
-    cells, `line` a line that only this tool writes, `text` all first lines together (asked last), `data` the first bytes.
-    `read` is given the text (one character a byte where `data` tells the format), and the name for messages.
+    `keys` stand at the top of a JSON object, or in the first object of a JSON list; `line` tells a line that only this tool writes,
+    `text` all first lines together (asked last), `data` the first bytes. `read` is given the text (one character a byte where `data`
+    tells the format), and the name for messages.
     """
 
     name: str
     about: str
     read: Callable[[TextIO, str], Reading]
     order: int = 50
-    keys: tuple[str, ...] = ()
-    item_keys: tuple[str, ...] = ()
-    row: Callable[[Cells], bool] | None = None
+    keys: frozenset[str] = frozenset()
     line: Callable[[str], object] | None = None
     text: Callable[[Sequence[str]], bool] | None = None
     data: Callable[[bytes], bool] | None = None

@@ -5,44 +5,34 @@ Knows how tables look, not what their columns mean. Refuses nothing: lines outsi
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from sys import intern
 
 from kb.text import unit_of
 
-TITLE = re.compile(r"^\s*\*\*\s*(?P<title>.+?)\s*(?:\((?P<report>[\w:.\-]+)\))?:?\s*$")
 DASHES = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$")
-# Cells repeat (names, devices, units): so many different ones are kept once, and a table of 200 MB fits in memory.
-CELLS_SHARED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One table: the report's name if the tool printed it, the header as printed, the rows as cells."""
+    """One table: the header as printed, the rows as cells."""
 
-    report: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: list[str]
+    rows: list[list[str]]
 
     def column(self, *names: str) -> int | None:
         """The place of the first of these columns, compared without case, unit and punctuation; None if there is none."""
         have = [plain(c) for c in self.columns]
         return next((have.index(plain(n)) for n in names if plain(n) in have), None)
 
-    def has(self, *names: str) -> bool:
-        """Whether there is one of these columns."""
-        return self.column(*names) is not None
-
     def scale(self, *names: str, default: str) -> float:
         """Milliseconds in one of the unit that the header of a column names in brackets."""
         at = self.column(*names)
-        match = (
-            re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", self.columns[at]) if at is not None else None
-        )
-        return milliseconds(match[1] if match else "") or milliseconds(default)
+        unit = re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", "" if at is None else self.columns[at])
+        return milliseconds(unit[1] if unit else "") or milliseconds(default)
 
-    def records(self, roles: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
+    def records(self, **roles: tuple[str, ...]) -> Iterator[dict[str, str]]:
         """Each row as its cells by role, the first of a role's columns that is there; empty where there is none."""
         places = {role: self.column(*names) for role, names in roles.items()}
         for row in self.rows:
@@ -64,10 +54,10 @@ def plain(column: str) -> str:
     return "".join(c for c in bare if c.isascii() and c.isalnum() or c == "%") or column.lower()
 
 
-def number(cell: str) -> float | None:
+def number(cell: object) -> float | None:
     """A cell as a number, digits grouped or not; None for n/a and the like."""
     try:
-        value = float(cell.replace(",", "").replace("%", "").strip())
+        value = float(str(cell).replace(",", "").replace("%", ""))
     except ValueError:
         return None
     return value if abs(value) < 1e300 else None
@@ -79,52 +69,30 @@ def cells_at(line: str, spans: list[tuple[int, int]]) -> list[str]:
     return [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
 
 
-def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[list[str]]:
-    spans = [m.span() for m in re.finditer(r"-+", dashes)]
-    for line in chain([header], lines):
-        if not line.strip():
-            return
-        yield cells_at(line, spans)
+def heads(is_header: Callable[[list[str]], bool]) -> Callable[[str], bool]:
+    """Whether a line of comma-separated cells is a header."""
+    return lambda line: "," in line and is_header(next(csv.reader([line]), []))
 
 
-def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> list[Sheet]:
-    """All tables of a text whose header is one by `is_header`. A table ends at an empty line, at a title or at another header."""
+def sheets(lines: Iterable[str], is_header: Callable[[list[str]], bool]) -> list[Sheet]:
+    """All tables of a text whose header is one. A table ends at an empty line or at another header."""
     tables: list[Sheet] = []
-    known: dict[str, str] = {}
-    report, rows, held = "", [], ""
     csv.field_size_limit(1 << 26)  # one cell may hold the whole text of an HLO operation
-    flow = iter(line.rstrip("\r\n") for line in lines)
-
-    def end() -> None:
-        nonlocal rows
-        if rows:
-            tables.append(
-                Sheet(report, tuple(c.strip() for c in rows[0]), tuple(tuple(r) for r in rows[1:]))
-            )
-        rows = []
-
-    for line in flow:
-        title = TITLE.match(line) if "**" in line else None
-        if title or not line.strip():
-            end()
-            report = (title["report"] or title["title"]) if title else report
-        elif held and not rows and DASHES.match(line):
-            rows = list(_fixed_width(flow, held, line))
-            if not is_header(rows[0]):
-                rows = []
-            end()
+    rows, spans, above = None, [], ""
+    for line in (line.rstrip("\r\n") for line in lines):
+        if rows is None and DASHES.match(line):
+            spans = [m.span() for m in re.finditer(r"-+", line)]
+            cells = cells_at(above, spans)
+            spans = spans if is_header(cells) else []
         else:
-            cells = next(csv.reader([line]), [])
-            if (not cells or number(cells[0]) is None) and is_header(cells):
-                end()
-                rows = [cells]
-            elif rows and len(cells) > 1:
-                rows.append(
-                    [
-                        known.setdefault(c, c) if len(known) < CELLS_SHARED else known.get(c, c)
-                        for c in cells
-                    ]
-                )
-        held = line
-    end()
+            cells = cells_at(line, spans) if spans else next(csv.reader([line]), [])
+        if not line.strip():
+            rows, spans = None, []
+        elif number(cells[0]) is None and is_header(cells):
+            rows = []
+            tables.append(Sheet([c.strip() for c in cells], rows))
+        elif rows is not None and len(cells) > 1:
+            # Cells repeat (names, devices, units): each is kept once, and a table of 200 MB fits in memory.
+            rows.append([*map(intern, cells)])
+        above = line
     return tables

@@ -6,7 +6,7 @@ streams ran.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -106,83 +106,75 @@ def clean(text: str, *, limit: int = 400) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def fold(costs: Iterable[Cost]) -> list[Cost]:
-    """Costs of the same operation summed; facts of the first. Order: longest first, then name."""
-    groups: dict[tuple[str, str], list[Cost]] = defaultdict(list)
-    for cost in costs:
-        groups[clean(cost.name) or "(no name)", clean(cost.category, limit=80)].append(cost)
-    folded = (
-        Cost(
-            name,
-            math.fsum(m.self_time for m in members),
-            math.fsum(m.wall for m in members),
-            sum(m.count for m in members),
-            category,
-            members[0].detail,
-            _sum_of(m.exposed for m in members),
-            members[0].facts,
-        )
-        for (name, category), members in groups.items()
-    )
-    return sorted(folded, key=lambda c: (-c.wall, c.name, c.category))
-
-
-def _sum_of(times: Iterable[float | None]) -> float | None:
+def _total(times: Iterable[float | None]) -> float | None:
     """The sum of times; None where one of them is unknown."""
     known = list(times)
     return None if None in known else math.fsum(known)
 
 
+def _folded(costs: Iterable[Cost]) -> list[Cost]:
+    """Costs of the same operation summed; facts of the first. Order: longest first, then name."""
+    groups: dict[tuple[str, str], list[Cost]] = defaultdict(list)
+    for cost in costs:
+        groups[clean(cost.name) or "(no name)", clean(cost.category, limit=80)].append(cost)
+    folded = (
+        replace(
+            same[0],
+            name=name,
+            category=category,
+            self_time=math.fsum(c.self_time for c in same),
+            wall=math.fsum(c.wall for c in same),
+            count=sum(c.count for c in same),
+            exposed=_total(c.exposed for c in same),
+        )
+        for (name, category), same in groups.items()
+    )
+    timed = (c for c in folded if c.wall > 0 or c.self_time > 0)
+    return sorted(timed, key=lambda c: (-c.wall, c.name, c.category))
+
+
 def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     """Files of one profile (ranks, tables of one report) as one; where some are of a device, those of a host are left out."""
-    kinds = (
-        f"{source}: holds profiles of several kinds ({{}}); name one file, or choose with --kind"
-    )
-    _refuse_several(readings, "kind", kinds)
     kept = [r for r in readings if r.scope == "device"] or list(readings)
-    units = f"{source}: times in several units ({{}}) cannot be added; name one file"
-    _refuse_several(kept, "unit", units)
+    kinds, units = ({*names} for names in ((r.kind for r in readings), (r.unit for r in kept)))
+    if len(kinds) > 1:
+        listed = ", ".join(sorted(kinds))
+        raise KbError(
+            f"{source}: holds profiles of several kinds ({listed}); name one file, or choose with --kind"
+        )
+    if len(units) > 1:
+        listed = ", ".join(sorted(units))
+        raise KbError(f"{source}: times in several units ({listed}) cannot be added; name one file")
     warnings = [w for r in kept for w in r.warnings]
     if beside := len(readings) - len(kept):
         warnings.append(f"{beside} host table(s) left out: shares are of device time")
     stepped = [r for r in kept if r.steps and r.step_time is not None]
-    times = [r.step_time for r in stepped]
+    whole = math.fsum(r.step_time for r in stepped)
     return replace(
         kept[0],
         costs=tuple(c for r in kept for c in r.costs),
         tracks=sum(r.tracks for r in kept),
-        idle=_sum_of(r.idle for r in kept),
+        idle=_total(r.idle for r in kept),
         steps=max((r.steps for r in stepped), default=None),
-        step_time=math.fsum(times) / len(times) if times else None,
+        step_time=whole / len(stepped) if stepped else None,
         facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)),
         warnings=tuple(dict.fromkeys(warnings)),
     )
 
 
-def _refuse_several(readings: Sequence[Reading], field: str, message: str) -> None:
-    names = {getattr(r, field) for r in readings}
-    if len(names) > 1:
-        raise KbError(message.format(", ".join(sorted(names))))
-
-
 def _bucket_names(costs: Sequence[Cost]) -> list[str]:
     """A bucket for each cost; of the buckets that only a file or category names, the smallest go to "other"."""
     names = [bucket_of(c.name, c.category, c.detail) for c in costs]
-    weight: dict[str, float] = defaultdict(float)
+    weight = Counter()
     for cost, name in zip(costs, names, strict=True):
         weight[name] += cost.wall
-    ranked = sorted(weight, key=lambda n: (-weight[n], n))
-    kept = set(ranked[:NAMED_AT_MOST])
-    fallback = {
-        name
-        for cost, name in zip(costs, names, strict=True)
-        if name == cost.category.strip().lower()
-    }
-    return [name if name in kept or name not in fallback else "other" for name in names]
+    kept = sorted(weight, key=lambda n: (-weight[n], n))[:NAMED_AT_MOST]
+    own = {c.category.strip().lower() for c in costs}
+    return [name if name in kept or name not in own else "other" for name in names]
 
 
 def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
-    categories: dict[str, float] = defaultdict(float)
+    categories = Counter()
     for member in members:
         if member.category.strip().lower() not in OPAQUE:
             categories[member.category] += member.wall
@@ -190,7 +182,7 @@ def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
         name,
         math.fsum(m.wall for m in members) / total,
         math.fsum(m.self_time for m in members),
-        _sum_of(m.exposed for m in members),
+        _total(m.exposed for m in members),
         sum(m.count for m in members),
         tuple(m.name for m in members[:TOP_OPS]),
         tuple(sorted(categories, key=lambda c: (-categories[c], c))[:TOP_OPS]),
@@ -199,26 +191,21 @@ def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
 
 def profile_from(reading: Reading, *, source: str) -> Profile:
     """The bucket table of a reading. Raises KbError where no operation has any time."""
-    costs = [c for c in fold(reading.costs) if c.wall > 0 or c.self_time > 0]
+    costs = _folded(reading.costs)
     if not costs:
         raise KbError(
             f"{source}: no operation with any time in it; was the profile taken while something ran?"
         )
-    names = _bucket_names(costs)
     total = math.fsum(c.wall for c in costs) + (reading.idle or 0.0)
     members: dict[str, list[Cost]] = defaultdict(list)
-    for cost, name in zip(costs, names, strict=True):
-        members[name].append(cost)
+    ops = []
+    for c, name in zip(costs, _bucket_names(costs), strict=True):
+        members[name].append(c)
+        ops.append(Op(c.name, name, c.category, c.self_time, c.wall / total, c.count, c.facts))
     if reading.idle:
         members["idle"].append(Cost("(gap)", reading.idle, reading.idle, 0, exposed=reading.idle))
-    buckets = sorted(
-        (_bucket(n, m, total=total) for n, m in members.items()), key=lambda b: (-b.share, b.name)
-    )
+    buckets = [_bucket(name, own, total=total) for name, own in members.items()]
     idle = next((b.share for b in buckets if b.name == "idle"), 0.0)
-    ops = tuple(
-        Op(c.name, n, c.category, c.self_time, c.wall / total, c.count, c.facts)
-        for c, n in zip(costs, names, strict=True)
-    )
     return Profile(
         reading.kind,
         reading.scope,
@@ -226,8 +213,8 @@ def profile_from(reading: Reading, *, source: str) -> Profile:
         reading.unit,
         total,
         None if reading.idle is None and not idle else idle,
-        tuple(buckets),
-        ops[:OPS_KEPT],
+        tuple(sorted(buckets, key=lambda b: (-b.share, b.name))),
+        tuple(ops[:OPS_KEPT]),
         reading.steps,
         reading.step_time,
         reading.tracks,

@@ -9,14 +9,12 @@ the last end, is idle.
 import heapq
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from kb.profiles.buckets import bucket_of
 from kb.profiles.table import Cost
-
-Segment = tuple[float, float, int]
 
 
 class Operation(NamedTuple):
@@ -27,93 +25,81 @@ class Operation(NamedTuple):
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Track:
     """Events of one thread or stream: parallel columns of start, end and operation number."""
 
-    starts: array = field(default_factory=lambda: array("d"))
-    ends: array = field(default_factory=lambda: array("d"))
-    ops: array = field(default_factory=lambda: array("L"))
+    def __init__(self):
+        self.starts, self.ends, self.ops = array("d"), array("d"), array("L")
 
     def add(self, start: float, end: float, *, op: int) -> None:
         self.starts.append(start)
         self.ends.append(end)
         self.ops.append(op)
 
+    def only(self, ops: Collection[int]) -> "Track":
+        """The events of some operations."""
+        chosen = Track()
+        for start, end, op in zip(self.starts, self.ends, self.ops, strict=True):
+            if op in ops:
+                chosen.add(start, end, op=op)
+        return chosen
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+
+class Spent(NamedTuple):
     """By operation number: self time over all tracks, part of the device's time, and of that what no other bucket overlapped."""
 
     self_time: list[float]
     wall: list[float]
     exposed: list[float]
-    counts: list[int]
     idle: float
 
 
-def innermost(track: Track) -> Iterator[Segment]:
-    """The track as disjoint segments in order, each owned by one event's operation."""
+def innermost(track: Track) -> Iterator[tuple[float, float, int]]:
+    """The track as disjoint segments (start, end, operation) in order, each owned by one event."""
     starts, ends, ops = track.starts, track.ends, track.ops
-    order = sorted(range(len(starts)), key=lambda i: (starts[i], -ends[i], i))
     running: list[int] = []
-    at = 0.0
-    for event in order:
-        start = starts[event]
-        while running and ends[running[-1]] <= start:
-            owner = running.pop()
-            if ends[owner] > at:
-                yield at, ends[owner], ops[owner]
-                at = ends[owner]
-        if running and start > at:
-            yield at, start, ops[running[-1]]
-        if ends[event] > start:
+    at = -math.inf
+    for event in (*sorted(range(len(starts)), key=lambda i: (starts[i], -ends[i], i)), None):
+        start = math.inf if event is None else starts[event]
+        while running and at < start:
+            until = min(ends[running[-1]], start)
+            if until > at:
+                yield at, until, ops[running[-1]]
+                at = until
+            if ends[running[-1]] <= start:
+                running.pop()
+        if event is not None:
             running.append(event)
         at = start
-    while running:
-        owner = running.pop()
-        if ends[owner] > at:
-            yield at, ends[owner], ops[owner]
-            at = ends[owner]
 
 
-def _boundaries(segments: Iterator[Segment], lane: int) -> Iterator[tuple[float, int, int, int]]:
+def _boundaries(track: Track, lane: int) -> Iterator[tuple[float, int, int, int]]:
     """Starts and ends of one track in order; an end comes before a start at the same instant."""
-    for start, end, op in segments:
+    for start, end, op in innermost(track):
         yield start, 1, lane, op
         yield end, 0, lane, op
 
 
 def spend(tracks: Sequence[Track], *, bucket_by_op: Sequence[str]) -> Spent:
     """Time of one device: its tracks merged. `bucket_by_op` names each operation's bucket, which decides what is exposed."""
-    size = len(bucket_by_op)
-    spent_self, wall, exposed, counts = [0.0] * size, [0.0] * size, [0.0] * size, [0] * size
-    for track in tracks:
-        for op in track.ops:
-            counts[op] += 1
+    own, wall, exposed = ([0.0] * len(bucket_by_op) for _ in range(3))
     active: dict[int, int] = {}
     at, idle = math.inf, 0.0
-    for time, is_start, lane, op in heapq.merge(
-        *(_boundaries(innermost(t), lane) for lane, t in enumerate(tracks))
-    ):
+    for time, is_start, lane, op in heapq.merge(*map(_boundaries, tracks, range(len(tracks)))):
         passed = time - at
         if passed > 0:
-            if not active:
-                idle += passed
-            else:
-                part = passed / len(active)
-                alone = len(active) == 1 or len({bucket_by_op[o] for o in active.values()}) == 1
-                for owner in active.values():
-                    spent_self[owner] += passed
-                    wall[owner] += part
-                    if alone:
-                        exposed[owner] += part
+            idle += 0 if active else passed
+            alone = len({bucket_by_op[o] for o in active.values()}) == 1
+            for owner in active.values():
+                own[owner] += passed
+                wall[owner] += passed / len(active)
+                exposed[owner] += passed / len(active) if alone else 0
         at = time
         if is_start:
             active[lane] = op
         else:
-            active.pop(lane, None)
-    return Spent(spent_self, wall, exposed, counts, idle)
+            del active[lane]
+    return Spent(own, wall, exposed, idle)
 
 
 def costs_of(
@@ -123,15 +109,11 @@ def costs_of(
     buckets = [bucket_of(*op) for op in ops]
     costs, idle = [], 0.0
     for tracks in groups:
-        spent = spend(tracks, bucket_by_op=buckets)
-        idle += spent.idle * scale
-        for at, op in enumerate(ops):
-            own, wall, exposed = (
-                t[at] * scale for t in (spent.self_time, spent.wall, spent.exposed)
-            )
-            costs += (
-                [Cost(op.name, own, wall, spent.counts[at], op.category, op.detail, exposed)]
-                if spent.counts[at]
-                else []
-            )
+        own, wall, exposed, gaps = spend(tracks, bucket_by_op=buckets)
+        idle += gaps * scale
+        counts = Counter(op for track in tracks for op in track.ops)
+        for at in sorted(counts):
+            name, category, detail = ops[at]
+            times = own[at] * scale, wall[at] * scale, counts[at]
+            costs.append(Cost(name, *times, category, detail, exposed[at] * scale))
     return tuple(costs), idle

@@ -4,7 +4,7 @@ Format: "Callgrind Format Specification" of valgrind's manual; names are compres
 """
 
 import re
-from collections import defaultdict
+from collections import Counter
 from typing import TextIO
 
 from kb import KbError
@@ -15,6 +15,7 @@ from kb.profiles.table import Cost, Reading
 _NAME = re.compile(
     r"(?P<key>ob|fl|fi|fe|fn|cob|cfi|cfl|cfn)=\s*(?:\((?P<id>\d{1,9})\))?\s*(?P<name>.*)"
 )
+# Names of one table share their numbers.
 _TABLES = {"fn": "fn", "cfn": "fn", "ob": "ob", "cob": "ob"}
 _COSTS = re.compile(r"(?:0x[0-9a-f]+|[+-]?\d+|\*)\s")
 
@@ -24,52 +25,38 @@ def callgrind(stream: TextIO, label: str) -> Reading:
     names: dict[tuple[str, str], str] = {}
     now: dict[str, str] = {}
     files: dict[str, str] = {}
-    own: dict[str, float] = defaultdict(float)
-    calls: dict[str, int] = defaultdict(int)
+    own, calls = Counter(), Counter()
     event, positions, is_call = "events", 1, False
     for line in stream:
-        text = line.strip()
-        if match := _NAME.match(text):
-            now[match["key"]] = _name(match, names)
+        words = line.split()
+        if match := _NAME.match(line.strip()):
+            place = _TABLES.get(match["key"], "fl"), match["id"]
+            if match["id"] and match["name"]:
+                names[place] = match["name"]
+            now[match["key"]] = match["name"] or names.get(place, "")
             if match["key"] == "fn":
                 files.setdefault(now["fn"], now.get("fl", ""))
-        elif text.startswith("events:"):
-            event = (text.split() + ["events"])[1]
-        elif text.startswith("positions:"):
-            positions = max(1, len(text.split()) - 1)
-        elif text.startswith("calls="):
-            calls[now.get("cfn", "")] += _count(text[6:].split())
+        elif line.startswith("events:"):
+            event = words[1] if len(words) > 1 else event
+        elif line.startswith("positions:"):
+            positions = max(1, len(words) - 1)
+        elif line.startswith("calls="):
+            calls[now.get("cfn", "")] += _count([words[0][6:]])
             is_call = True
-        elif _COSTS.match(text):
+        elif _COSTS.match(line):
             # The line below a call is what the callee cost, with all that it called.
-            own[now.get("fn", "")] += 0.0 if is_call else _count(text.split()[positions:])
+            own[now.get("fn", "")] += 0 if is_call else _count(words[positions:])
             is_call = False
-    costs = [
-        Cost(
-            n or "(unknown)",
-            c,
-            c,
-            calls[n],
-            file_label(f) if (f := files.get(n, "")) != "???" else "",
-        )
-        for n, c in own.items()
-        if c
-    ]
+    costs = []
+    for name, cost in own.items():
+        file = files.get(name, "")
+        label_of_file = file_label(file) if file != "???" else ""
+        costs += [Cost(name or "(unknown)", cost, cost, calls[name], label_of_file)] if cost else []
     if not costs:
         raise KbError(
             f"{label}: no function with any cost in it; write it with `valgrind --tool=callgrind PROGRAM`"
         )
     return Reading("callgrind", "host", event, tuple(costs))
-
-
-def _name(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
-    """The name that a line gives; where it is given by number, it is kept for the next time or was before."""
-    if not match["id"]:
-        return match["name"]
-    place = _TABLES.get(match["key"], "fl"), match["id"]
-    if match["name"]:
-        names[place] = match["name"]
-    return names.get(place, "")
 
 
 def _count(cells: list[str]) -> int:

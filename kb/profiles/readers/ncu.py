@@ -7,163 +7,134 @@ read.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
 from kb import KbError
 from kb.profiles.registry import Format
-from kb.profiles.sheets import Sheet, milliseconds, number, sheets
+from kb.profiles.sheets import Sheet, heads, milliseconds, number, sheets
 from kb.profiles.table import Cost, Fact, Reading
 
-_TIMES = {"Duration", *(f"gpu__time_duration.{how}" for how in ("sum", "avg", "max"))}
-_CYCLES = {"Elapsed Cycles", "gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg"}
 _PEAK = "avg.pct_of_peak_sustained_elapsed"
-# Percentages worth a place beside a kernel's time, by metric name; the section's older and newer words with the counters
-# behind them.
+# Percentages worth a place beside a kernel's time: the section's older and newer words with the counters behind them.
 _PERCENTS = {
-    "DRAM Throughput": "DRAM",
-    "SOL DRAM": "DRAM",
-    f"dram__throughput.{_PEAK}": "DRAM",
-    f"gpu__dram_throughput.{_PEAK}": "DRAM",
-    "Memory Throughput": "memory",
-    "Memory [%]": "memory",
-    "SOL Memory": "memory",
-    f"gpu__compute_memory_throughput.{_PEAK}": "memory",
-    "Compute (SM) Throughput": "SM",
-    "Compute (SM) [%]": "SM",
-    "SM [%]": "SM",
-    "SOL SM": "SM",
-    f"sm__throughput.{_PEAK}": "SM",
-    "Achieved Occupancy": "occupancy",
-    "sm__warps_active.avg.pct_of_peak_sustained_active": "occupancy",
+    "DRAM": f"DRAM Throughput|SOL DRAM|dram__throughput.{_PEAK}|gpu__dram_throughput.{_PEAK}",
+    "memory": f"Memory Throughput|Memory [%]|SOL Memory|gpu__compute_memory_throughput.{_PEAK}",
+    "SM": f"Compute (SM) Throughput|Compute (SM) [%]|SM [%]|SOL SM|sm__throughput.{_PEAK}",
+    "occupancy": "Achieved Occupancy|sm__warps_active.avg.pct_of_peak_sustained_active",
 }
+_CYCLES = "Elapsed Cycles|gpc__cycles_elapsed.max|gpc__cycles_elapsed.avg"
+_FIGURES = {
+    n: word for word, names in (*_PERCENTS.items(), ("cycles", _CYCLES)) for n in names.split("|")
+}
+# One launch: its figures by name (time in ms, cycles, percentages), and how many times it ran.
+_Launch = dict[str, float]
 
 
 def _is_time(metric: str) -> bool:
-    return metric in _TIMES or metric.startswith("gpu__time_duration_measured")
-
-
-@dataclass(slots=True)
-class _Launch:
-    kernel: str
-    count: int = 1
-    duration: float | None = None
-    cycles: float | None = None
-    percents: dict[str, float] = field(default_factory=dict)
-
-    def take(self, metric: str, unit: str, value: float) -> None:
-        """A metric of this launch, if it is one of those wanted; a duration without unit is in ns, the tool's base unit."""
-        name, _, stated = metric.removesuffix("]").partition(" [")
-        if milliseconds(stated):
-            metric, unit = name, stated
-        if _is_time(metric):
-            self.duration = value * (milliseconds(unit) or milliseconds("ns"))
-        elif metric in _CYCLES:
-            self.cycles = value
-        elif unit in ("%", "percent", "pct", "") and metric in _PERCENTS:
-            self.percents[_PERCENTS[metric]] = value
+    return metric == "Duration" or metric.startswith("gpu__time_duration")
 
 
 def is_header(cells: list[str]) -> bool:
     names = {c.strip() for c in cells}
-    return "Kernel Name" in names and (
-        "Metric Name" in names
-        or any(_is_time(n.split(" [")[0]) or "__" in n.partition(".")[0] for n in names)
-    )
+    timed = any(_is_time(n.split(" [")[0]) or "__" in n.partition(".")[0] for n in names)
+    return "Kernel Name" in names and ("Metric Name" in names or timed)
 
 
-_KEYS = ("Process ID", "ID", "Kernel Name", "Context", "Stream")
+def _figure(metric: str, unit: str, cell: str) -> _Launch:
+    """A metric that is wanted, by its short name; a duration without unit is in ns, the tool's base unit."""
+    value, (name, _, stated) = number(cell), metric.removesuffix("]").partition(" [")
+    name, unit = (name, stated) if milliseconds(stated) else (metric, unit)
+    if value is None:
+        return {}
+    if _is_time(name):
+        return {"time": value * (milliseconds(unit) or milliseconds("ns"))}
+    word = _FIGURES.get(name)
+    wanted = word == "cycles" or word and unit in ("%", "percent", "pct", "")
+    return {word: value} if wanted else {}
 
 
-def _long(sheet: Sheet) -> list[_Launch]:
+_KEYS = {
+    "process": ("Process ID",),
+    "id": ("ID",),
+    "kernel": ("Kernel Name",),
+    "context": ("Context",),
+    "stream": ("Stream",),
+}
+
+
+def _long(sheet: Sheet) -> Iterator[tuple[str, _Launch]]:
     """A row a metric. A cell left empty repeats the one above; a summary's row carries invocations and an average."""
-    launches: dict[tuple[str, ...], _Launch] = {}
-    above: dict[str, str] = {}
-    for row in sheet.records(
-        {
-            **{key: (key,) for key in _KEYS},
-            "name": ("Metric Name",),
-            "unit": ("Metric Unit",),
-            "value": ("Metric Value", "Average"),
-            "invocations": ("Invocations",),
-        }
-    ):
-        above = {key: row[key] or above.get(key, "") for key in _KEYS}
-        launch = launches.setdefault(tuple(above.values()), _Launch(above["Kernel Name"]))
-        measured = number(row["value"])
-        if measured is not None:
-            launch.take(row["name"], row["unit"], measured)
-        launch.count = int(number(row["invocations"]) or 1)
-    return list(launches.values())
+    launches: dict[tuple[str, ...], _Launch] = defaultdict(dict)
+    above = dict.fromkeys(_KEYS, "")
+    metric = {
+        "name": ("Metric Name",),
+        "unit": ("Metric Unit",),
+        "value": ("Metric Value", "Average"),
+        "times": ("Invocations",),
+    }
+    for row in sheet.records(**_KEYS, **metric):
+        above = {key: row[key] or above[key] for key in _KEYS}
+        times = {"times": number(row["times"]) or 1}
+        launches[tuple(above.values())] |= _figure(row["name"], row["unit"], row["value"]) | times
+    yield from ((key[[*_KEYS].index("kernel")], launch) for key, launch in launches.items())
 
 
-def _wide(sheet: Sheet) -> list[_Launch]:
+def _wide(sheet: Sheet) -> Iterator[tuple[str, _Launch]]:
     """A row a launch, its units in the row below the header (or in the column's name)."""
-    rows = list(sheet.records({column: (column,) for column in sheet.columns}))
-    units = rows.pop(0) if rows and not rows[0]["Kernel Name"] else {}
-    launches = []
-    for row in rows:
-        launch = _Launch(row.pop("Kernel Name"))
-        for column, cell in row.items():
-            if (measured := number(cell)) is not None:
-                launch.take(column, units.get(column, ""), measured)
-        launches += [launch] if launch.kernel else []
-    return launches
+    units, kernel = {}, sheet.column("Kernel Name")
+    for row in sheet.rows:
+        cells = dict(zip(sheet.columns, row, strict=False))
+        if not row[kernel : kernel + 1] or not row[kernel]:
+            units = cells
+            continue
+        launch = {"times": 1.0}
+        for column, cell in cells.items():
+            launch |= _figure(column, units.get(column, ""), cell)
+        yield row[kernel], launch
 
 
-def _percents(launches: list[tuple[_Launch, float]]) -> tuple[Fact, ...]:
+def _percents(launches: list[_Launch], time: str) -> tuple[Fact, ...]:
     """Means of the percentages, each launch weighted by its time."""
     facts = []
-    for name in dict.fromkeys(_PERCENTS.values()):
-        timed = [(one.percents[name], t) for one, t in launches if name in one.percents and t > 0]
-        if timed:
-            mean = math.fsum(p * t for p, t in timed) / math.fsum(t for _, t in timed)
-            facts.append(Fact(name, f"{mean:.1f} %"))
+    for name in _PERCENTS:
+        timed = [(one[name], one[time] * one["times"]) for one in launches if name in one]
+        if whole := math.fsum(t for _, t in timed):
+            facts.append(Fact(name, f"{math.fsum(p * t for p, t in timed) / whole:.1f} %"))
     return tuple(facts)
 
 
-def reading(lines: Iterable[str], *, label: str) -> Reading:
+def ncu(lines: Iterable[str], label: str) -> Reading:
     """Kernels as costs in ms, or in cycles where no duration was collected. Raises KbError where neither was."""
-    tables = sheets(lines, is_header=is_header)
-    launches = [
-        launch for s in tables for launch in (_long(s) if s.has("Metric Name") else _wide(s))
+    tables = sheets(lines, is_header)
+    all_launches = [
+        pair for s in tables for pair in (_wide, _long)[s.column("Metric Name") is not None](s)
     ]
-    if not launches:
+    if not all_launches:
         raise KbError(
             f"{label}: no kernel in it; write it with `ncu --csv --page details` or `--page raw`"
         )
-    unit = "ms"
+    time = next((t for t in ("time", "cycles") if any(t in one for _, one in all_launches)), None)
+    if not time:
+        raise KbError(
+            f"{label}: no duration was collected; run ncu with `--set basic` or `--metrics gpu__time_duration.sum`"
+        )
+    by_kernel: dict[str, list[_Launch]] = defaultdict(list)
+    for kernel, launch in all_launches:
+        if time in launch:
+            by_kernel[kernel].append(launch)
+    costs = []
+    for kernel, launches in by_kernel.items():
+        total, count = (
+            math.fsum(one[time] * one["times"] for one in launches),
+            sum(one["times"] for one in launches),
+        )
+        costs.append(Cost(kernel, total, total, int(count), facts=_percents(launches, time)))
+    timed = [launch for launches in by_kernel.values() for launch in launches]
     warnings = ["ncu runs kernels one at a time: shares are of kernel time, idle time is unknown"]
-    times = [launch.duration for launch in launches]
-    if all(t is None for t in times):
-        unit, times = "cycles", [launch.cycles for launch in launches]
-        if all(t is None for t in times):
-            raise KbError(
-                f"{label}: no duration was collected; run ncu with `--set basic` or `--metrics gpu__time_duration.sum`"
-            )
-    missing = sum(t is None for t in times)
-    if missing:
-        warnings.append(f"{missing} of {len(launches)} launches without a time; left out")
-    timed = [
-        (launch, t * launch.count)
-        for launch, t in zip(launches, times, strict=True)
-        if t is not None
-    ]
-    by_kernel: dict[str, list[tuple[_Launch, float]]] = defaultdict(list)
-    for launch, time in timed:
-        by_kernel[launch.kernel].append((launch, time))
-    costs = tuple(_cost(kernel, members) for kernel, members in by_kernel.items())
-    facts = _percents(timed)
-    return Reading("ncu", "device", unit, costs, facts=facts, warnings=tuple(warnings))
+    if missing := len(all_launches) - len(timed):
+        warnings.append(f"{missing} of {len(all_launches)} launches without a time; left out")
+    unit, facts = "ms" if time == "time" else time, _percents(timed, time)
+    return Reading("ncu", "device", unit, tuple(costs), facts=facts, warnings=tuple(warnings))
 
 
-def _cost(kernel: str, members: list[tuple[_Launch, float]]) -> Cost:
-    total, count = math.fsum(t for _, t in members), sum(launch.count for launch, _ in members)
-    return Cost(kernel, total, total, count, facts=_percents(members))
-
-
-FORMATS = (
-    Format(
-        "ncu", "ncu --csv", lambda stream, label: reading(stream, label=label), 10, row=is_header
-    ),
-)
+FORMATS = (Format("ncu", "ncu --csv", ncu, 10, line=heads(is_header)),)

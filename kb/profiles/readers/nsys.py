@@ -11,15 +11,9 @@ from collections.abc import Iterable
 
 from kb import KbError
 from kb.profiles.registry import Format
-from kb.profiles.sheets import Sheet, number, plain, sheets
+from kb.profiles.sheets import Sheet, heads, number, plain, sheets
 from kb.profiles.table import Cost, Fact, Reading
 from kb.profiles.timeline import Operation, Track, costs_of
-
-
-def is_header(cells: list[str]) -> bool:
-    names = {plain(c) for c in cells}
-    return {"time", "totaltime"} <= names or {"start", "duration", "name"} <= names
-
 
 # What a table shows, by columns that only it has; the first that fits.
 _PARTS = (
@@ -33,27 +27,26 @@ _PARTS = (
 )
 
 
+def is_header(cells: list[str]) -> bool:
+    names = {plain(c) for c in cells}
+    return {"time", "totaltime"} <= names or {"start", "duration", "name"} <= names
+
+
 def _part(sheet: Sheet) -> str:
     """What a table shows: trace, gpu, kernels, grids, copies, api or other."""
-    parts = _PARTS if sheet.has("Start") else _PARTS[1:]
-    return next((part for part, columns in parts if sheet.has(*columns)), "other")
+    parts = _PARTS if sheet.column("Start") is not None else _PARTS[1:]
+    return next((part for part, names in parts if sheet.column(*names) is not None), "other")
 
 
-def _sums(sheets_of_a_part: list[Sheet], *, category: str = "") -> list[Cost]:
+def _sums(tables: list[Sheet], *, category: str = "") -> list[Cost]:
     costs = []
-    for sheet in sheets_of_a_part:
+    counts = ("Instances", "Count", "Num Calls", "Operations")
+    for sheet in tables:
         scale = sheet.scale("Total Time", default="ns")
-        for row in sheet.records(
-            {
-                "time": ("Total Time",),
-                "name": ("Name", "Operation"),
-                "count": ("Instances", "Count", "Num Calls", "Operations"),
-            }
-        ):
-            total = number(row["time"])
-            if total is not None:
-                time, count = total * scale, int(number(row["count"]) or 0)
-                costs.append(Cost(row["name"], time, time, count, category))
+        for row in sheet.records(time=("Total Time",), name=("Name", "Operation"), count=counts):
+            if (total := number(row["time"])) is not None:
+                count = int(number(row["count"]) or 0)
+                costs.append(Cost(row["name"], total * scale, total * scale, count, category))
     return costs
 
 
@@ -62,19 +55,12 @@ def _trace(sheet: Sheet) -> Reading:
     began, took = (sheet.scale(name, default="ns") for name in ("Start", "Duration"))
     ops: dict[Operation, int] = {}
     devices: dict[str, dict[str, Track]] = defaultdict(lambda: defaultdict(Track))
-    for row in sheet.records(
-        {
-            "start": ("Start",),
-            "duration": ("Duration",),
-            "name": ("Name",),
-            "device": ("Device",),
-            "stream": ("Strm", "Stream"),
-        }
-    ):
-        start, duration = number(row["start"]), number(row["duration"])
+    columns = {name: (name,) for name in ("Start", "Duration", "Name", "Device")}
+    for row in sheet.records(**columns, Stream=("Strm", "Stream")):
+        start, duration = number(row["Start"]), number(row["Duration"])
         if start is not None and duration is not None and duration >= 0:
-            op = ops.setdefault(Operation(row["name"]), len(ops))
-            track = devices[row["device"]][row["stream"]]
+            op = ops.setdefault(Operation(row["Name"]), len(ops))
+            track = devices[row["Device"]][row["Stream"]]
             track.add(start * began, start * began + duration * took, op=op)
     groups = [[streams[s] for s in sorted(streams)] for _, streams in sorted(devices.items())]
     costs, idle = costs_of(groups, list(ops))
@@ -82,49 +68,35 @@ def _trace(sheet: Sheet) -> Reading:
     return Reading("nsys", "device", "ms", costs, idle, max(1, len(devices)), facts=facts)
 
 
-def reading(lines: Iterable[str], *, label: str) -> Reading:
+def nsys(lines: Iterable[str], label: str) -> Reading:
     """Device time where a table has it, else the host's calls. Raises KbError where no table is one of these."""
     parts: dict[str, list[Sheet]] = defaultdict(list)
-    for sheet in sheets(lines, is_header=is_header):
+    for sheet in sheets(lines, is_header):
         parts[_part(sheet)].append(sheet)
     if parts["trace"]:
         return _trace(parts["trace"][0])
-    device = _sums(parts["kernels"] or parts["grids"]) + _sums(
-        parts["copies"], category="gpu_memcpy"
-    )
-    device = device or _sums(parts["gpu"])
+    kernels = _sums(parts["kernels"] or parts["grids"])
+    device = kernels + _sums(parts["copies"], category="gpu_memcpy") or _sums(parts["gpu"])
     host = _sums(parts["api"])
     if not device and not host:
         raise KbError(
             f"{label}: no nsys table with times; write `nsys stats --format csv -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`"
         )
-    warnings = [
-        "sums without a timeline: idle time and overlap are unknown (cuda_gpu_trace has them)"
-    ]
-    facts = []
+    warning = "sums without a timeline: idle time and overlap are unknown (cuda_gpu_trace has them)"
+    facts = ()
     if device and host:
         top = max(host, key=lambda c: (c.self_time, c.name))
-        facts.append(
-            Fact("longest host call", f"{top.name} {top.self_time:.3g} ms in {top.count} calls")
-        )
-    return Reading(
-        "nsys",
-        "device" if device else "host",
-        "ms",
-        tuple(device or host),
-        facts=tuple(facts),
-        warnings=tuple(warnings),
-    )
+        call = f"{top.name} {top.self_time:.3g} ms in {top.count} calls"
+        facts = (Fact("longest host call", call),)
+    scope = "device" if device else "host"
+    return Reading("nsys", scope, "ms", tuple(device or host), facts=facts, warnings=(warning,))
 
 
 _TEXT_TABLE = re.compile(r"\s*(?:Time ?\(%\)\s{2,}Total Time|Start \(\w+\)\s{2,}Duration \(\w+\))")
+_is_row = heads(is_header)
 FORMATS = (
     Format(
-        "nsys",
-        "nsys stats tables",
-        lambda stream, label: reading(stream, label=label),
-        30,
-        row=is_header,
-        line=_TEXT_TABLE.match,
+        *("nsys", "nsys stats tables", nsys, 30),
+        line=lambda line: _is_row(line) or _TEXT_TABLE.match(line),
     ),
 )

@@ -1,7 +1,7 @@
 """`perf report --stdio` to costs: self time by symbol. Passes over call graphs, for a row's own share says it all."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kb import KbError
 from kb.profiles.buckets import file_label
@@ -17,82 +17,60 @@ DOTS = re.compile(r"^#\s*\.{3,}(?:\s+\.+)*\s*$")
 PERCENT = re.compile(r"^\s*(\d{1,3}(?:\.\d+)?)%")
 # A report without its comment lines, as people paste it.
 BARE = re.compile(
-    r"^\s*(?P<first>\d{1,3}\.\d+)%\s+(?:(?P<self>\d{1,3}\.\d+)%\s+)?(?:(?P<samples>\d{1,18})\s+)?(?P<comm>\S.*?)\s+(?P<dso>\S+)\s+\[(?P<ring>.)\]\s+(?P<symbol>.+?)\s*$"
+    r"^\s*(?P<Overhead>\d{1,3}\.\d+%)\s+(?:(?P<Self>\d{1,3}\.\d+%)\s+)?(?:(?P<Samples>\d{1,18})\s+)?(?P<Command>\S.*?)\s+(?P<Object>\S+)\s+(?P<Symbol>\[.\]\s+.+?)\s*$"
 )
+_MARK = re.compile(r"\[(.)\]\s*")
 
 
-def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
+def _rows(lines: Iterable[str]) -> Iterator[tuple[str, float, dict[str, str | None]]]:
     """(event, event count, row by column name) of every row; a row without columns known is taken apart by its shape."""
     event, total, header, spans = "", 0.0, "", []
-    for line in lines:
-        line = line.rstrip("\r\n")
-        if line.startswith("#"):
-            if match := SAMPLES.match(line):
-                event, total, spans = match["event"], 0.0, []
-            elif match := COUNT.match(line):
-                total = float(match["count"])
-            elif DOTS.match(line):
-                spans = [m.span() for m in re.finditer(r"\.+", line)]
-            elif "Overhead" in line or "Children" in line:
-                header = line
-        elif PERCENT.match(line):
-            if spans and line[spans[0][0] : spans[0][1]].strip().endswith("%"):
-                yield (
-                    event,
-                    total,
-                    dict(zip(cells_at(header, spans), cells_at(line, spans), strict=True)),
-                )
-            elif match := BARE.match(line):
-                share = match["self"] or match["first"]
-                yield (
-                    event,
-                    total,
-                    {
-                        "Self": share + "%",
-                        "Samples": match["samples"] or "",
-                        "Command": match["comm"],
-                        "Shared Object": match["dso"],
-                        "Symbol": f"[{match['ring']}] {match['symbol']}",
-                    },
-                )
+    for line in (line.rstrip("\r\n") for line in lines):
+        if match := SAMPLES.match(line):
+            event, total, spans = match["event"], 0.0, []
+        elif match := COUNT.match(line):
+            total = float(match["count"])
+        elif DOTS.match(line):
+            spans = [m.span() for m in re.finditer(r"\.+", line)]
+        elif line.startswith("#"):
+            header = line if "Overhead" in line or "Children" in line else header
+        elif not PERCENT.match(line):
+            continue
+        elif spans and line[spans[0][0] : spans[0][1]].strip().endswith("%"):
+            names = (name.replace("Shared ", "").title() for name in cells_at(header, spans))
+            yield event, total, dict(zip(names, cells_at(line, spans), strict=True))
+        elif not spans and (match := BARE.match(line)):
+            yield event, total, match.groupdict()
 
 
-def _cost(row: dict[str, str], *, per_percent: float) -> Cost | None:
+def _cost(row: dict[str, str | None], *, per_percent: float) -> Cost | None:
     share = PERCENT.match(row.get("Self") or row.get("Overhead") or "")
     if share is None:
         return None
-    symbol = row.get("Symbol", "")
-    marked = symbol[:1] == "[" and symbol[2:3] == "]"
-    ring, name = (symbol[1], symbol[3:].strip()) if marked else ("", symbol)
-    dso = row.get("Shared Object") or row.get("Shared object") or row.get("Command", "")
+    symbol, file = row.get("Symbol") or "", row.get("Object") or row.get("Command") or ""
+    ring, count = _MARK.match(symbol), row.get("Samples") or ""
     time = float(share[1]) * per_percent
-    count = row.get("Samples", "")
     return Cost(
-        name or dso or "(unknown)",
+        (symbol[ring.end() :] if ring else symbol) or file or "(unknown)",
         time,
         time,
         int(count) if count.isdecimal() else 0,
-        "[kernel]" if ring == "k" else file_label(dso),
+        "[kernel]" if ring and ring[1] == "k" else file_label(file),
     )
 
 
-def reading(lines: Iterable[str], *, label: str) -> Reading:
+def perf_report(lines: Iterable[str], label: str) -> Reading:
     """The first event's rows as costs, in ms where the event is a clock. Raises KbError where there is no row."""
     rows = list(_rows(lines))
     if not rows:
         raise KbError(
             f"{label}: no row of a perf report in it; write it with `perf report --stdio`"
         )
-    events = list(dict.fromkeys(event for event, _, _ in rows))
-    event, total = rows[0][0], rows[0][1]
+    event, total, _ = rows[0]
     name = event.split(":")[0].split("/")[0]
-    unit, whole = (
-        ("ms", total * 1e-6)
-        if total and name in CLOCKS
-        else (name or "events", total)
-        if total
-        else ("%", 100.0)
-    )
+    unit, whole = (name or "events", total) if total else ("%", 100.0)
+    if total and name in CLOCKS:
+        unit, whole = "ms", total * 1e-6
     own = (_cost(row, per_percent=whole / 100) for e, _, row in rows if e == event)
     costs = [c for c in own if c is not None]
     if not costs:
@@ -103,12 +81,12 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     rest = whole - sum(c.wall for c in costs)
     if rest > whole * 0.001:
         costs.append(Cost("(rows the report leaves out)", rest, rest, 0))
-    warnings = (
-        [f"several events ({', '.join(events)}); the table is of {event}"]
-        if len(events) > 1
-        else []
+    events = ", ".join(dict.fromkeys(e for e, _, _ in rows))
+    several = f"several events ({events}); the table is of {event}"
+    return Reading(
+        *("perf-report", "host", unit, tuple(costs)),
+        warnings=(several,) if events != event else (),
     )
-    return Reading("perf-report", "host", unit, tuple(costs), warnings=tuple(warnings))
 
 
 def _begins(line: str) -> bool:
@@ -116,12 +94,4 @@ def _begins(line: str) -> bool:
     return bool(headed or BARE.match(line))
 
 
-FORMATS = (
-    Format(
-        "perf-report",
-        "perf report --stdio",
-        lambda stream, label: reading(stream, label=label),
-        40,
-        line=_begins,
-    ),
-)
+FORMATS = (Format("perf-report", "perf report --stdio", perf_report, 40, line=_begins),)

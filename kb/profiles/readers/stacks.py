@@ -5,7 +5,7 @@ speedscope).
 """
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Literal, TextIO
 
@@ -21,12 +21,27 @@ FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d{1,18}(?:\.\d+)?)$")
 PYTHON_FRAME = re.compile(r"^(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)$")
 _PERF_MARK = re.compile(r"_\[[kwij]\]$")
 MS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0, "seconds": 1e3}
-# Time and count of an operation (name, category).
-_Spent = dict[tuple[str, str], list[float]]
+# An operation and its category.
+_Frame = tuple[str, str]
 _NO_STACK = "(no stack)", ""
 
 
-def _frame(text: str) -> tuple[str, str]:
+class _Spent:
+    """Time by innermost frame, and how often each was met."""
+
+    def __init__(self):
+        self.time, self.count = Counter(), Counter()
+
+    def add(self, frame: _Frame, time: float, count: int) -> None:
+        self.time[frame] += time
+        self.count[frame] += count
+
+    def costs(self, scale: float = 1.0) -> tuple[Cost, ...]:
+        timed = ((frame, time * scale) for frame, time in self.time.items())
+        return tuple(Cost(f[0], t, t, int(self.count[f]), f[1]) for f, t in timed)
+
+
+def _frame(text: str) -> _Frame:
     """(operation, category) of a frame: `f (a/b.py:12)` is f of a/b.py; `[k]` marks the kernel."""
     if match := PYTHON_FRAME.match(text):
         category = file_label(match["file"])
@@ -34,53 +49,37 @@ def _frame(text: str) -> tuple[str, str]:
     return _PERF_MARK.sub("", text), "[kernel]" if text.endswith("_[k]") else ""
 
 
-def _costs(spent: _Spent, scale: float = 1.0) -> tuple[Cost, ...]:
-    return tuple(
-        Cost(name, total * scale, total * scale, int(count), category)
-        for (name, category), (total, count) in spent.items()
-    )
-
-
 def folded(stream: TextIO, label: str) -> Reading:
     """`frame;frame;frame count` a line. Raises KbError where a line is none, unless it is one of few."""
-    spent: _Spent = defaultdict(lambda: [0.0, 0.0])
+    spent = _Spent()
     good, bad = 0, 0
     for number, line in enumerate(stream, start=1):
         text = line.rstrip("\r\n")
-        if not text.strip():
-            continue
-        match = FOLDED.match(text)
-        if match is None:
+        if match := FOLDED.match(text):
+            good += 1
+            innermost = match["stack"].split(";")[-1].strip()
+            count = float(match["count"])
+            spent.add(_frame(innermost) if innermost else _NO_STACK, count, count)
+        elif text.strip():
             bad += 1
             if bad > good + 10:
                 raise KbError(
                     f"{label}:{number}: no folded stack (frame;frame count): {text[:60]!r}"
                 )
-            continue
-        good += 1
-        frames = [f for f in match["stack"].split(";") if f.strip()]
-        entry = spent[_frame(frames[-1].strip()) if frames else _NO_STACK]
-        entry[0] += float(match["count"])
-        entry[1] += float(match["count"])
     warnings = (f"{bad} line(s) are no folded stack; skipped",) if bad else ()
-    return Reading("folded", "host", "samples", _costs(spent), warnings=warnings)
+    return Reading("folded", "host", "samples", spent.costs(), warnings=warnings)
 
 
 _Place = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
-class _Frame(msgspec.Struct):
+class _Named(msgspec.Struct):
     name: str
     file: str | None = None
 
-    @property
-    def operation(self) -> tuple[str, str]:
-        category = file_label(self.file or "")
-        return f"{self.name} ({category})" if category else self.name, category
-
 
 class _Shared(msgspec.Struct):
-    frames: list[_Frame]
+    frames: list[_Named]
 
 
 class _Event(msgspec.Struct):
@@ -111,62 +110,51 @@ def speedscope(stream: TextIO, label: str) -> Reading:
         file = from_json(stream.read(), _Speedscope)
     except ValueError as error:
         raise KbError(f"{label}: no speedscope file ({error}); export it again") from error
-    operations = [f.operation for f in file.shared.frames]
-    spent: _Spent = defaultdict(lambda: [0.0, 0.0])
-    idles: list[float | None] = []
-    units = {thread.unit for thread in file.profiles}
+    units = {thread.unit for thread in file.profiles} or {"none"}
     if len(units) > 1:
         raise KbError(
             f"{label}: its profiles count in {', '.join(sorted(units))}; they cannot be added up; keep one of them"
         )
+    spent, unit = _Spent(), units.pop()
+    frames = [
+        _frame(f"{f.name} ({f.file})") if f.file else (f.name, "") for f in file.shared.frames
+    ]
     try:
-        for thread in file.profiles:
-            if thread.events is None:
-                _add_samples(thread, operations, spent)
-            idles.append(None if thread.events is None else _gaps(thread.events, operations, spent))
-    except (ValueError, IndexError) as error:
-        frames = f"has only {len(operations)} frames and names another"
-        what = frames if isinstance(error, IndexError) else error
+        gaps = [_gaps(thread, frames, spent) for thread in file.profiles]
+    except IndexError as error:
+        what = f"has only {len(frames)} frames and names another"
         raise KbError(f"{label}: {what}; export it again") from error
-    unit = units.pop() if units else "none"
-    scale = MS.get(unit, 1.0)
-    known = [idle for idle in idles if idle is not None]
-    return Reading(
-        "speedscope",
-        "host",
-        "ms" if unit in MS else "samples" if unit == "none" else unit,
-        _costs(spent, scale),
-        sum(known) * scale if known and len(known) == len(idles) else None,
-        len(idles) or 1,
-    )
+    except ValueError as error:
+        raise KbError(f"{label}: {error}; export it again") from error
+    scale, shown = MS.get(unit, 1.0), "ms" if unit in MS else "samples" if unit == "none" else unit
+    idle = sum(gaps) * scale if gaps and None not in gaps else None
+    return Reading("speedscope", "host", shown, spent.costs(scale), idle, len(gaps) or 1)
 
 
-def _add_samples(thread: _Thread, operations: Sequence[tuple[str, str]], spent: _Spent) -> None:
-    """The samples of a thread, each with its weight. Raises ValueError where their numbers differ."""
-    weights = thread.weights or [1.0] * len(thread.samples)
-    if len(weights) != len(thread.samples):
-        raise ValueError(f"{len(thread.samples)} samples but {len(weights)} weights")
-    for stack, weight in zip(thread.samples, weights, strict=True):
-        entry = spent[operations[stack[-1]] if stack else _NO_STACK]
-        entry[0] += weight
-        entry[1] += 1
-
-
-def _gaps(events: Sequence[_Event], operations: Sequence[tuple[str, str]], spent: _Spent) -> float:
-    """Open and close events of a thread: self time of the innermost frame into `spent`; the time in which no frame was open."""
+def _gaps(thread: _Thread, frames: Sequence[_Frame], spent: _Spent) -> float | None:
+    """The time of a thread into `spent`; of open and close events also the time in which no frame was open. Raises ValueError where
+    they do not fit together.
+    """
+    if thread.events is None:
+        weights = thread.weights or [1.0] * len(thread.samples)
+        if len(weights) != len(thread.samples):
+            raise ValueError(f"{len(thread.samples)} samples but {len(weights)} weights")
+        for stack, weight in zip(thread.samples, weights, strict=True):
+            spent.add(frames[stack[-1]] if stack else _NO_STACK, weight, 1)
+        return None
     stack: list[int] = []
-    at, gap = events[0].at if events else 0.0, 0.0
-    for event in events:
+    at, gap = thread.events[0].at if thread.events else 0.0, 0.0
+    for event in thread.events:
         passed, at = event.at - at, event.at
         if passed < 0:
             raise ValueError("events go back in time")
         if stack:
-            spent[operations[stack[-1]]][0] += passed
+            spent.add(frames[stack[-1]], passed, 0)
         else:
             gap += passed
         if event.type == "O":
             stack.append(event.frame)
-            spent[operations[event.frame]][1] += 1
+            spent.add(frames[event.frame], 0.0, 1)
         elif not stack or stack.pop() != event.frame:
             raise ValueError(f"frame {event.frame} closes but is not the innermost open one")
     return gap
@@ -179,5 +167,5 @@ def _is_folded(lines: Sequence[str]) -> bool:
 
 FORMATS = (
     Format("folded", "folded stacks of py-spy or stackcollapse", folded, text=_is_folded),
-    Format("speedscope", "speedscope JSON", speedscope, keys=("shared", "profiles")),
+    Format("speedscope", "speedscope JSON", speedscope, keys=frozenset(("shared", "profiles"))),
 )
