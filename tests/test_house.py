@@ -26,7 +26,7 @@ BUDGETS = {
     "trail": 3559,
     "site": 2514,
     "research": 2280,
-    "profiles": 1593,
+    "profiles": 1602,
     "refuted": 1990,
     "slices": 1799,
     "lint": 1221,

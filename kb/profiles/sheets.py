@@ -32,7 +32,7 @@ class Sheet:
         unit = re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", "" if at is None else self.columns[at])
         return milliseconds(unit[1] if unit else "") or milliseconds(default)
 
-    def records(self, **roles: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    def records(self, roles: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
         """Each row as its cells by role, the first of a role's columns that is there; empty where there is none."""
         places = {role: self.column(*names) for role, names in roles.items()}
         for row in self.rows:

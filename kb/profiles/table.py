@@ -136,15 +136,14 @@ def _folded(costs: Iterable[Cost]) -> list[Cost]:
 def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     """Files of one profile (ranks, tables of one report) as one; where some are of a device, those of a host are left out."""
     kept = [r for r in readings if r.scope == "device"] or list(readings)
-    kinds, units = ({*names} for names in ((r.kind for r in readings), (r.unit for r in kept)))
-    if len(kinds) > 1:
-        listed = ", ".join(sorted(kinds))
-        raise KbError(
-            f"{source}: holds profiles of several kinds ({listed}); name one file, or choose with --kind"
-        )
-    if len(units) > 1:
-        listed = ", ".join(sorted(units))
-        raise KbError(f"{source}: times in several units ({listed}) cannot be added; name one file")
+    _refuse_several(
+        {r.kind for r in readings},
+        f"{source}: holds profiles of several kinds ({{}}); name one file, or choose with --kind",
+    )
+    _refuse_several(
+        {r.unit for r in kept},
+        f"{source}: times in several units ({{}}) cannot be added; name one file",
+    )
     warnings = [w for r in kept for w in r.warnings]
     if beside := len(readings) - len(kept):
         warnings.append(f"{beside} host table(s) left out: shares are of device time")
@@ -160,6 +159,11 @@ def merge(readings: Sequence[Reading], *, source: str) -> Reading:
         facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _refuse_several(names: set[str], message: str) -> None:
+    if len(names) > 1:
+        raise KbError(message.format(", ".join(sorted(names))))
 
 
 def _bucket_names(costs: Sequence[Cost]) -> list[str]:

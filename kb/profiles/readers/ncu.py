@@ -72,7 +72,7 @@ def _long(sheet: Sheet) -> Iterator[tuple[str, _Launch]]:
         "value": ("Metric Value", "Average"),
         "times": ("Invocations",),
     }
-    for row in sheet.records(**_KEYS, **metric):
+    for row in sheet.records(_KEYS | metric):
         above = {key: row[key] or above[key] for key in _KEYS}
         times = {"times": number(row["times"]) or 1}
         launches[tuple(above.values())] |= _figure(row["name"], row["unit"], row["value"]) | times

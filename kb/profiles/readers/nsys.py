@@ -41,9 +41,10 @@ def _part(sheet: Sheet) -> str:
 def _sums(tables: list[Sheet], *, category: str = "") -> list[Cost]:
     costs = []
     counts = ("Instances", "Count", "Num Calls", "Operations")
+    columns = {"time": ("Total Time",), "name": ("Name", "Operation"), "count": counts}
     for sheet in tables:
         scale = sheet.scale("Total Time", default="ns")
-        for row in sheet.records(time=("Total Time",), name=("Name", "Operation"), count=counts):
+        for row in sheet.records(columns):
             if (total := number(row["time"])) is not None:
                 count = int(number(row["count"]) or 0)
                 costs.append(Cost(row["name"], total * scale, total * scale, count, category))
@@ -56,7 +57,8 @@ def _trace(sheet: Sheet) -> Reading:
     ops: dict[Operation, int] = {}
     devices: dict[str, dict[str, Track]] = defaultdict(lambda: defaultdict(Track))
     columns = {name: (name,) for name in ("Start", "Duration", "Name", "Device")}
-    for row in sheet.records(**columns, Stream=("Strm", "Stream")):
+    columns["Stream"] = ("Strm", "Stream")
+    for row in sheet.records(columns):
         start, duration = number(row["Start"]), number(row["Duration"])
         if start is not None and duration is not None and duration >= 0:
             op = ops.setdefault(Operation(row["Name"]), len(ops))

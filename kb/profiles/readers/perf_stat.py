@@ -4,6 +4,7 @@ Reads the printed form and that of `-x,`. Refuses to share time out among counte
 """
 
 import re
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from kb import KbError
@@ -26,22 +27,33 @@ _SLOTS = re.compile(
 )
 
 
-def perf_stat(stream: TextIO, label: str) -> Reading:
-    """The run's time in ms, or its pipeline slots in per cent. Raises KbError where neither was printed."""
-    times: dict[str, float] = {}
-    slots: dict[str, float] = {}
-    counters: dict[str, str] = {}
-    for line in stream:
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What the lines of one run say: times by name in ms, slots in per cent, counters as they are shown."""
+
+    times: dict[str, float] = field(default_factory=dict)
+    slots: dict[str, float] = field(default_factory=dict)
+    counters: dict[str, str] = field(default_factory=dict)
+
+    def take(self, line: str) -> None:
         for slot in _SLOTS.finditer(line):
-            slots.setdefault(slot["slot"].lower().replace("_", " "), float(slot["share"]))
+            self.slots.setdefault(slot["slot"].lower().replace("_", " "), float(slot["share"]))
         if match := _TIME.match(line):
-            times[match["name"]] = _value(match) * 1000
+            self.times[match["name"]] = _value(match) * 1000
         elif match := _ROW.match(line) or _COUNTER.match(line):
             unit, note = match["unit"] or "", (match["note"] or "").replace(",", " ").split()
             shown = f"{match['value']} {unit}".strip() + (f" ({' '.join(note)})" if note else "")
-            counters.setdefault(match["name"], shown)
+            self.counters.setdefault(match["name"], shown)
             if match["name"].partition(":")[0] in ("task-clock", "cpu-clock"):
-                times["running"] = _value(match)
+                self.times["running"] = _value(match)
+
+
+def perf_stat(stream: TextIO, label: str) -> Reading:
+    """The run's time in ms, or its pipeline slots in per cent. Raises KbError where neither was printed."""
+    counted = _Counted()
+    for line in stream:
+        counted.take(line)
+    times, slots, counters = counted.times, counted.slots, counted.counters
     facts = tuple(Fact(name, value) for name, value in counters.items())
     if slots:
         costs = tuple(Cost(name, s, s, 0, "pipeline slots") for name, s in slots.items() if s)

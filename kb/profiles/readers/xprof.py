@@ -46,6 +46,8 @@ STEP_PARTS = {
 _TIMES = ("Total self time", "Total self-time", "Total Duration", "total_duration_us")
 _NAMES = ("HLO op name", "Operation Name", "Operation", "Kernel Name")
 _COLUMNS = {
+    "time": _TIMES,
+    "name": _NAMES,
     "category": ("HLO op category", "category", "Operation Type", "Type"),
     "count": ("Occurrences",),
     "detail": ("Framework op name", "tf_op_name", "Op Name"),
@@ -82,7 +84,7 @@ def _operations(sheet: Sheet) -> Reading:
     scale = sheet.scale(*_TIMES, default="us")
     by_scope: dict[str, list[Cost]] = {"device": [], "host": []}
     idle: dict[str, float] = {}
-    for row in sheet.records(time=_TIMES, name=_NAMES, **_COLUMNS):
+    for row in sheet.records(_COLUMNS):
         time = (number(row["time"]) or 0.0) * scale
         scope = "host" if row["place"].lower() == "host" else "device"
         if "IDLE" in (row["category"].upper(), row["name"].upper()):
