@@ -17,6 +17,7 @@ from kb.build import build
 from kb.ingest import asking, questions, queue, records, settling
 from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
+from kb.ingest.second import second_reader
 from kb.model import Endpoint
 from kb.source import (
     PageRecord,
@@ -313,7 +314,7 @@ def test_a_second_reader_sees_claims_and_quotes_alone_and_its_no_keeps_them_out(
         seen.append(asked.text())
         return queue.ReplyAttempt(by="second", text=json.dumps({"readings": [{"number": 1, "holds": False, "because": "too much"}]}))
 
-    done = settled(layout, packet, draft(C3), second=asking.second_reader(layout, answer))
+    done = settled(layout, packet, draft(C3), second=second_reader(layout, lambda p: answer(p, ())))
     assert "too much" in done.rejected[0].reason and not claims.claims_in(layout)
     assert C3["claim"] in seen[0] and "## Cerise C2" not in seen[0]
 
@@ -321,13 +322,60 @@ def test_a_second_reader_sees_claims_and_quotes_alone_and_its_no_keeps_them_out(
 def test_what_rules_cannot_tell_is_the_second_readers_to_let_in_and_enters_by_nothing_else(base):
     layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
     (packet,) = packets_of(layout, "fan")
-    reworded = {"section": "Noise", "claim": "Ventilation makes noise.", "quote": "The blower whirrs loudly"}
+    reworded = {"section": "Noise", "claim": "Ventilation is noisy.", "quote": "The blower whirrs loudly"}
     reply = draft(reworded, path="wiki/concepts/fan.md", title="Fan")
     assert "does not speak of" in settled(layout, packet, reply).rejected[0].reason
     yes = json.dumps({"readings": [{"number": 1, "holds": True}]})
-    second = asking.second_reader(layout, lambda asked, returned: queue.ReplyAttempt(by="second", text=yes))
+    second = second_reader(layout, lambda asked: queue.ReplyAttempt(by="second", text=yes))
     assert not settled(layout, packet, reply, second=second).rejected
     assert [c.claim for c in claims.claims_in(layout)] == [reworded["claim"]]
+
+
+REWORDED = {"section": "Noise", "claim": "Ventilation is noisy.", "quote": "The blower whirrs loudly"}
+FAN = draft(REWORDED, path="wiki/concepts/fan.md", title="Fan")
+
+
+def answered_by_command(kb_command, layout: store.Layout, reply: str, *, task: str = "extract") -> tuple[str, str]:
+    """What an agent sees of the next packet of a task, and what comes of its reply."""
+    shown = json.loads(kb_command("packet", "next", "--task", task, "--format", "json", cwd=layout.root).stdout)
+    (layout.root / "reply.json").write_text(reply)
+    done = kb_command("packet", "answer", shown["id"], "reply.json", cwd=layout.root, ok=(0, 1, 2, 3))
+    return shown["text"], done.stdout
+
+
+@pytest.mark.parametrize("holds", (True, False))
+def test_an_agent_verifies_from_the_queue_and_its_reading_decides(base, kb_command, holds):
+    layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
+    kb_command("ingest", "fan", "--verify", cwd=layout.root)
+    assert ": undecided" in answered_by_command(kb_command, layout, FAN)[1] and not claims.claims_in(layout)
+    again = kb_command("packet", "next", "--task", "extract", cwd=layout.root, ok=(0, 1, 2, 3)).stdout
+    assert "no packet is open" in again, "what waits for a reader is not asked again"
+    reading = json.dumps({"readings": [{"number": 1, "holds": holds, "because": "" if holds else "it whirrs"}]})
+    text, out = answered_by_command(kb_command, layout, reading, task="verify")
+    assert REWORDED["claim"] in text and REWORDED["quote"] in text
+    assert bool(claims.claims_in(layout)) is holds
+    assert ("1 claims entered" if holds else "the second reader: it whirrs") in out
+
+
+def test_a_person_lets_in_what_rules_doubt_and_nothing_that_they_refuse(base, kb_command):
+    layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
+    kb_command("ingest", "fan", cwd=layout.root)
+    answered_by_command(kb_command, layout, FAN)
+    waiting = json.loads(kb_command("review", "--format", "json", cwd=layout.root, ok=(0, 1, 2, 3)).stdout)["waiting"]
+    assert [row["what"] for row in waiting] == ["undecided"]
+    assert "1 claims entered" in kb_command("review", waiting[0]["packet"], "--admit", cwd=layout.root).stdout
+    assert [c.claim for c in claims.claims_in(layout)] == [REWORDED["claim"]]
+    refused = kb_command("review", waiting[0]["packet"], "--admit", cwd=layout.root, ok=(0, 1, 2, 3))
+    assert "nothing of it is undecided" in refused.stderr
+
+
+def test_what_waits_undecided_is_read_by_a_second_reader_who_comes_later(base, kb_command):
+    layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
+    kb_command("ingest", "fan", cwd=layout.root)
+    answered_by_command(kb_command, layout, FAN)
+    (layout.root / "yes.json").write_text(json.dumps({"readings": [{"number": 1, "holds": True}]}))
+    kb_command("ingest", "fan", "--verify", "--with", "command", "--command", "cat yes.json", cwd=layout.root)
+    assert [c.claim for c in claims.claims_in(layout)] == [REWORDED["claim"]]
 
 
 def test_rules_alone_extract_sentences_with_figures_word_for_word(base):

@@ -4,18 +4,18 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kb.claims.captured import Captured, Cell, Span
-from kb.text import STOP, fold, sentences_of, stem, words_of
+from kb.text import STOP, fold, stem, words_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimCase:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
-    `sentence` is the sentence of the source that holds the quote, `lead` its paragraph up to that, `before` the paragraph before where the sentence speaks of something named earlier, `after` the next sentence in it, `heading` the headings above it, `table` the cells of a quoted table, `replies` how a
-    thread goes on behind it, `known` the stems of words that the source writes in small letters, `sentences` all of its sentences, `speaker` who says it and `speakers` who speaks there.
+    `sentence` is the sentence of the source that holds the quote, `after` the next one of its paragraph, `lead` its paragraph up to that,
+    `before` what stands over a quoted table, `heading` the headings above, `table` the cells of a quoted table, `whole` all of the source.
     """
 
     claim: str
@@ -26,90 +26,82 @@ class ClaimCase:
     before: str
     heading: str
     table: tuple[Cell, ...]
-    replies: tuple[str, ...]
-    known: frozenset[str]
-    abbreviations: tuple[tuple[str, str], ...]
-    sentences: tuple[tuple[str, str], ...]
-    speaker: str
-    speakers: frozenset[str]
+    whole: str
 
-    @property
-    def whole(self) -> str:
-        """The source from end to end."""
-        return _whole(self.sentences)
-
-    @property
+    @cached_property
     def about(self) -> str:
         """What the quote is about though it does not say so: the heading above it, the headers of its columns and labels of its rows."""
         cells = [c for c in self.table if c.quoted]
-        return " · ".join(
-            [
-                self.heading,
-                self.speaker,
-                *(c.header for c in cells),
-                *dict.fromkeys(c.label for c in cells),
-            ]
-        )
+        labels = dict.fromkeys(c.label for c in cells)
+        return " · ".join([self.heading, *(c.header for c in cells), *labels])
 
-    @property
+    @cached_property
     def context(self) -> str:
         """All that the claim may draw its words from, abbreviations beside what they stand for."""
-        return self.spelt_out(
-            f"{self.quote} · {self.sentence} · {self.lead} · {self.before} · {self.about}"
-        )
+        around = (self.quote, self.sentence, self.lead, self.before, self.about)
+        return self.spelt_out(" · ".join(around))
 
     def spelt_out(self, text: str) -> str:
         """A text with what its abbreviations stand for, and the abbreviations of what it spells."""
         words = set(map(stem, words_of(text)))
         more = [
             f"{short} {long}"
-            for short, long in (*self.abbreviations, *self.initials)
+            for short, long in _abbreviations(self.whole)
             if stem(fold(short)) in words or {stem(w) for w in words_of(long)} <= words
         ]
         return " · ".join([text, *more])
 
-    @property
-    def initials(self) -> list[tuple[str, str]]:
-        """Abbreviations that one of claim and quote writes out, though the source says nowhere what they stand for."""
-        sides = self.claim, self.quote
-        return [p for short, long in (sides, sides[::-1]) for p in _initials(short, long)]
+    @cached_property
+    def parts(self) -> list[str]:
+        """Coordinate parts of the sentence that the quote touches."""
+        start, within, at = self.sentence.find(self.quote), [], 0
+        if start < 0:
+            return parts_of(self.quote)
+        for part in parts_of(self.sentence):
+            at = self.sentence.find(part, at)
+            if at < start + len(self.quote) and start < at + len(part):
+                within.append(part)
+            at += len(part)
+        return within
+
+    @cached_property
+    def meant(self) -> str:
+        """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
+        wanted = telling(self.claim)
+        parts = [(weight_of(wanted & telling(part)), part) for part in self.parts]
+        most = max(weight for weight, _ in parts)
+        return " ".join(part for weight, part in parts if weight == most) if most else self.quote
+
+    @cached_property
+    def message(self) -> str:
+        """What the source says there: the parts that are meant, with the quote."""
+        return f"{self.meant} {self.quote}"
 
 
 def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     """The claim beside what the text says at `span` and around it."""
-    around = captured.sentence_around(span)
-    block = captured.block_around(span)
+    text = captured.text
+    around, block = captured.sentence_around(span), captured.block_around(span)
     table = captured.table_around(span)
-    # Above a table stands what its numbers are.
-    refers = table or _PRONOUN.search(captured.text, around.start, around.end)
-    before = captured.text[captured.block_before(block).start : block.start] if refers else ""
+    above = captured.block_before(block)
     return ClaimCase(
         unbroken(" ".join(claim.split())),
-        unbroken(captured.text[span.start : span.end]),
-        unbroken(captured.text[around.start : around.end]),
+        unbroken(text[span.start : span.end]),
+        unbroken(text[around.start : around.end]),
         unbroken(captured.sentence_behind(around)),
-        unbroken(captured.text[block.start : around.start]),
-        unbroken(before),
+        unbroken(text[block.start : around.start]),
+        unbroken(text[above.start : above.end]) if table else "",
         captured.heading_above(span),
         table,
-        tuple(map(unbroken, captured.replies_to(span))),
-        _vocabulary(captured.text),
-        _abbreviations(captured.text),
-        _sentences(captured.text),
-        captured.speaker_of(span),
-        frozenset(name for *_, name in captured.speakers),
+        unbroken(text),
     )
-
-
-@lru_cache(16)
-def _whole(sentences: tuple[tuple[str, str], ...]) -> str:
-    return " ".join(sentence for _, sentence in sentences)
 
 
 _LIGATURES = {ord(sign): text for sign, text in zip("ﬀﬁﬂﬃﬄﬅﬆ‐‑\u00ad", [*"ff fi fl ffi ffl st st - -".split(), ""], strict=True)}  # fmt: skip
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
 
 
+@lru_cache(64)
 def unbroken(text: str) -> str:
     """A text in which no word is broken by the end of a line, and no letters are joined, no accent stands apart and a hyphen is one."""
     return unicodedata.normalize("NFC", _BROKEN.sub("", text).translate(_LIGATURES))
@@ -120,54 +112,13 @@ def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
     """Abbreviations of a text with the words that they are made from, back to the one of their first letter: `write-ahead log (WAL)`."""
     pairs = {}
     for at in re.finditer(r"\(([A-Z][A-Za-z]{1,7}?)s?\)", text):
-        words = re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))[-8:]
+        words = re.findall(r"[^\W_]+", text[max(0, at.start() - 120) : at.start()])[-8:]
         opens = [n for n, word in enumerate(words) if word[0].casefold() == at[1][0].casefold()]
         if opens:
             pairs[at[1], " ".join(words[opens[-1] :])] = None
     return tuple(pairs)
 
 
-@lru_cache(256)
-def _initials(text: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Words in capitals of one text with the words that follow each other in another and begin with their letters: `SOC`, state of charge."""
-    words = re.findall(r"[^\W\d_]+", other)
-    letters = "".join(word[0] for word in words).lower()
-    pairs = []
-    for short in re.findall(r"\b[A-Z]{2,6}\b", text):
-        at = letters.find(short.lower())
-        if at >= 0:
-            pairs.append((short, " ".join(words[at : at + len(short)])))
-    return tuple(pairs)
-
-
-@lru_cache(16)
-def _sentences(text: str) -> tuple[tuple[str, str], ...]:
-    """Sentences of a text in order, each behind the one before it in its paragraph."""
-    sentences = []
-    for block in re.split(r"\n\s*\n", unbroken(text)):
-        lines = sentences_of(" ".join(block.split()) if "|" not in block else block)
-        sentences += zip(["", *lines], lines, strict=False)
-    return tuple(sentences)
-
-
-@lru_cache(16)
-def _vocabulary(text: str) -> frozenset[str]:
-    """Stems of the words that a text uses as words: in small letters, or with a capital at the head of a sentence alone."""
-    small, opening, inside = set(), set(), set()
-    for word in re.finditer(r"\b[^\W\d_]+\b", text):
-        if word[0].islower():
-            small.add(stem(word[0]))
-        elif word[0].istitle():
-            head = not word.start() or re.search(
-                r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()]
-            )
-            (opening if head else inside).add(stem(fold(word[0])))
-    labels = {stem(fold(label)) for label in _LABEL_OF_ROW.findall(text)}
-    return frozenset((small | opening - inside) - labels)
-
-
-# A word alone in the first cell of a row of a table names what the row is about.
-_LABEL_OF_ROW = re.compile(r"^\|\s*([^\W\d_]+)\s*\|", re.MULTILINE)
 # What opens with one of these is told of something named before it.
 REFERS = re.compile(
     r"\W*(?:(?:and|but|yet)\s+)?(?:it|its|they|their|which|that|this|these|those|both|so)\b",
@@ -175,60 +126,23 @@ REFERS = re.compile(
 )
 # What stands in brackets is said of something else, or may be left out.
 BRACKETED = re.compile(r"\([^()]*\)?")
-_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|these|there)\b", re.IGNORECASE)
 _PART = re.compile(
     r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but(?! only)|while|whereas|yet|and|so|because|since|as)\b)|(?<=\)),\s(?!but only)|\s[–—]\s|\s(?=but not\b)"
 )
-
-
-def meant(case: ClaimCase) -> str:
-    """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
-    wanted = telling(case.claim)
-    parts = [(weight_of(wanted & telling(part)), part) for part in touched(case)]
-    most = max(weight for weight, _ in parts)
-    return " ".join(part for weight, part in parts if weight == most) if most else case.quote
-
-
-def touched(case: ClaimCase) -> list[str]:
-    """Parts of the sentence that the quote stands in."""
-    start, parts = case.sentence.find(case.quote), parts_of(case.sentence)
-    if start < 0:
-        return parts_of(case.quote)
-    within, at = [], 0
-    for part in parts:
-        at = case.sentence.find(part, at)
-        if at < start + len(case.quote) and start < at + len(part):
-            within.append(part)
-        at += len(part)
-    return within
-
-
-def weight_of(shared: set[str]) -> int:
-    """How much words that two texts share say: a number says more than a word."""
-    return sum(3 if word[0].isdigit() else 1 for word in shared)
-
-
-def parts_of(sentence: str) -> list[str]:
-    """Coordinate parts of a sentence."""
-    return _PART.split(sentence)
-
-
-def telling(text: str) -> set[str]:
-    """Stems of the words of a text that say something, and its numbers."""
-    words = words_of(_POINT.sub("p", text))
-    return {stem(w) for w in words if (len(w) > 2 or w[0].isdigit()) and w not in STOP}
-
-
 _CLAUSE = re.compile(
     r";\s|:\s(?!\W*\d)|,\s(?!from\b)|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|(?:than|over)(?!\s+[\d~]))\b|[.!?]\s|\||\n"
 )
-
-
 # What opens a sentence and is set off by a comma is no clause: "On kernels before 5.15, …".
 _LED = re.compile(
     r"\W*(?:on|in|at|with|without|for|before|after|until|since|under|above|below|during)\b[^,]*$",
     re.IGNORECASE,
 )
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+def parts_of(sentence: str) -> list[str]:
+    """Coordinate parts of a sentence."""
+    return _PART.split(sentence)
 
 
 def clauses_of(text: str) -> Iterator[str]:
@@ -243,24 +157,16 @@ def clauses_of(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def swapped(claim: str, quote: str) -> bool:
-    """Whether a claim compares the two things that its quote compares, in the other order."""
-    mine, theirs = (re.split(r"\b(?:than|as)\b", text) for text in (claim, quote))
-    ends = [all_words(text) for text in (mine[0], mine[-1], theirs[0], theirs[-1])]
-    return len(mine) > 1 and len(theirs) > 1 and turned_round(*ends)[1]
-
-
-def turned_round(
-    left: set[str], right: set[str], first: set[str], second: set[str]
-) -> tuple[bool, bool]:
-    """Whether two things stand to each other in a claim as in its quote, and whether they have changed places."""
-    one, other = first - second, second - first
-    return bool(left & one and right & other), bool(left & other and right & one)
-
-
-_POINT = re.compile(r"(?<=\d)\.(?=\d)")
-
-
 def all_words(text: str) -> set[str]:
-    """Words and digits of a text: `ISO 320`, `radix-8`."""
+    """Stems of the words of a text that say something, and its digits: `ISO 320`, `radix-8`."""
     return {stem(w) for w in words_of(_POINT.sub("p", text.replace(",", ""))) if w not in STOP}
+
+
+def telling(text: str) -> set[str]:
+    """Those of three letters and more, and numbers."""
+    return {w for w in all_words(text) if len(w) > 2 or w[0].isdigit()}
+
+
+def weight_of(shared: set[str]) -> int:
+    """How much words that two texts share say: a number says more than a word."""
+    return sum(3 if word[0].isdigit() else 1 for word in shared)

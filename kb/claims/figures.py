@@ -1,14 +1,16 @@
-"""Numbers of a claim: they stand in its quote, with their units and bounds, exact or rounded where the claim says so."""
+"""Numbers of a claim: they stand in its quote, with their units and bounds, exact or rounded where the claim says so.
+
+A number that stands nowhere in the quote, or with another unit, is certain; what only depends on how it is read is not.
+"""
 
 import math
 import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from kb.claims.bounds import BEFORE, LIMITS, bound_of
-from kb.claims.captured import GROUPED
-from kb.claims.case import REFERS, ClaimCase, clauses_of, parts_of, swapped, telling
-from kb.text import STOP, Number, numbers_in, numbers_in_words, stem, unit_of, words_of
+from kb.claims.case import REFERS, ClaimCase
+from kb.claims.quotes import GROUPED
+from kb.text import STOP, Number, numbers_in, numbers_in_words, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
 
 # Behind these "3 to 5" is a range; behind most other words it is a move.
@@ -18,156 +20,133 @@ IDLE = ("zero", "one", "once")
 # How far a claim that says "about" may be off, in parts of the number that the quote gives: so far at all, and so far to the next
 # number of as many digits as the claim writes (`about 40` for 37).
 _OFF, _ROUNDED = 0.05, 0.1
+# Symbols that name units behind a number alone.
+_BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
+_BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")
+_WORD_BEFORE = re.compile(r"\b[^\W\d_]{3,}[\s-]$")
+_WORD_BEHIND = re.compile(r"[\s-][^\W\d_]{3,}")
+_UNITS = re.compile(r"(?<!\w)[A-Za-zµμ×]+(?:/[A-Za-z]+)*(?!\w)|%")
+_SCALE_APART = re.compile(r"[ \u00a0]([kM])\b(?=[ \u00a0][A-Za-z])")
+# Words that bound a number, before it and behind it, by the sign that they stand for.
+_BOUNDS_BEFORE = re.compile(
+    r"\b(?:(?P<nearly>(?:a (?:little|bit)|just|slightly|somewhat) (?:under|over|above|below|more than|less than)|close to|in the region of)"
+    r"|(?P<not>(?:no|not|n['’]t)\s(?:\w+\s){0,2}?(?:(?:more|\w+er) than|above|over|beyond|exceed\w*))"
+    r"|(?P<less>up to(?: an? (?:\w+ ){1,3}of)?|at most|at or below|(?:less|fewer|smaller|shorter|lower|narrower|cooler|older|earlier) than|under|below|before|prior to|maximum|within|as much as)"
+    r"|(?P<more>at least|at or above|(?:more|(?!rather|other)\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)"
+    r"|(?P<about>about|around|roughly|approximately|nearly|almost|circa|some))\s*$",
+    re.IGNORECASE,
+)
+_BOUNDS_BEHIND = re.compile(
+    r"\s*(?:(?P<less>at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))|(?P<about>or so|or thereabouts)|(?P<more>at least|(?:or|and) (?:more|higher|above|newer|later|up|warmer)))\b"
+)
+_SIGNS = {"nearly": "≈", "not": "<", "less": "<", "more": ">", "about": "~"}
+# What is the most or the least of something bounds it, wherever that word stands.
+_LIMITS = {
+    "<": re.compile(
+        r"\b(?:max(?:im\w+)?|limit\w*|highest|longest|largest|capped|peak\w*)\b", re.IGNORECASE
+    ),
+    ">": re.compile(
+        r"\b(?:min(?:im\w+)?|larger|longer|lowest|shortest|smallest|earliest|required?)\b",
+        re.IGNORECASE,
+    ),
+}
+_SHOWN = {
+    "": "as exact",
+    "<": "as an upper bound",
+    ">": "as a lower bound",
+    "~": "as approximate",
+    "≈": "as approximate",
+}
 
 
 def numbers(case: ClaimCase) -> str:
-    """Every number of the claim stands in its quote, with its unit and its bound."""
-    given = numbers_of(case.quote)
-    stated = [tuple(_readings(n, case.quote, case)) for n in given]
-    return next(
-        (reason for n in numbers_of(case.claim) if (reason := _number(case, n, stated))), ""
-    )
+    """Every number of the claim stands in its quote, and has no other unit there."""
+    return next((reason for reason, certain in _objections(case) if certain), "")
 
 
-def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -> str:
-    written = case.claim[number.start : number.end].strip()
-    if written.lower() in IDLE or _belongs_to_a_name(case, number):
-        return ""
+def number_readings(case: ClaimCase) -> str:
+    """Each has its unit and its bound there, and none is in words, or worked out, that the quote does not give."""
+    return next((reason for reason, certain in _objections(case) if not certain), "")
+
+
+def _objections(case: ClaimCase) -> Iterator[tuple[str, bool]]:
+    stated = [tuple(_readings(n, case.quote, case)) for n in numbers_of(case.quote)]
+    for number in numbers_of(case.claim):
+        written = case.claim[number.start : number.end].strip()
+        if written.lower() not in IDLE and not _is_named(case, number):
+            yield from _objection(case, number, stated)
+
+
+def _objection(
+    case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]
+) -> Iterator[tuple[str, bool]]:
+    """What speaks against one number, and whether it is certain."""
     mine = tuple(_readings(number, case.claim))
     loose = bound_of(case.claim, number.start, number) != ""
     same = [s for s in stated if any(_same_value(m, r, loose=loose) for m in mine for r in s)]
-    if number.high is not None and not same:
+    if not same and number.high is not None:
         # Two numbers that the quote gives as a move, or apart, are the ends of a range as well.
-        ends = (number._replace(high=None), number._replace(value=number.high, high=None))
-        return next((r for end in ends if (r := _number(case, end, stated))), "")
-    if not same:
-        return _missing(case, number, written, stated)
-    fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
-    if not fitting:
-        units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
-        return f"{written}: the quote gives this number with {units}"
-    reasons = [_bound(case, number, s[0]) for s in fitting]
-    return reasons[0] if all(reasons) else ""
+        for value in (number.value, number.high):
+            yield from _objection(case, number._replace(value=value, high=None), stated)
+    elif not same:
+        yield from _missing(case, number, stated, loose=loose)
+    elif not (fitting := [s for s in same if _agree(mine, s, case, loose=loose)]):
+        units = {s[-1].unit for s in same}
+        shown = " or ".join(sorted(unit or "no unit" for unit in units))
+        certain = all(map(unit_of, (*units, number.unit)))
+        written = case.claim[number.start : number.end].strip()
+        yield f"{written}: the quote gives this number with {shown}", certain
+    elif all(reasons := [_bound_reason(case, number, s[0]) for s in fitting]):
+        yield reasons[0], False
 
 
 def _missing(
-    case: ClaimCase, number: Number, written: str, stated: list[tuple[Number, ...]]
-) -> str:
+    case: ClaimCase, number: Number, stated: list[tuple[Number, ...]], *, loose: bool
+) -> Iterator[tuple[str, bool]]:
     """What to do about a number that does not stand in the quote."""
-    if swapped(case.claim, case.quote) and any(
-        _close(number.value * s[0].value, 1) for s in stated
-    ):
-        return ""  # Half as many on one side are twice as many on the other.
-    if written.isalpha() and written.lower() in words_of(case.quote):
-        return ""
-    if _is_difference(case, number):
-        return ""
-    near = next((s[0] for s in stated for r in s if _same_value(number, r, loose=True)), None)
-    if near:
-        exact = case.quote[near.start : near.end].strip()
-        return f"the quote says {exact}: write that, or “about {written}”"
-    return f"“{written}” does not stand in the quote: quote the words that give it"
+    written = case.claim[number.start : number.end].strip()
+    rounded = [s[0] for s in stated if any(_same_value(number, r, loose=True) for r in s)]
+    pairs = _worked_out(number, [s[0] for s in stated], loose=loose)
+    if rounded:
+        exact = case.quote[rounded[0].start : rounded[0].end].strip()
+        yield f"the quote says {exact}: write that, or “about {written}”", True
+    elif pairs > 1:
+        yield f"“{written}” is worked out from some of the numbers of the quote", False
+    elif not pairs:
+        reason = f"“{written}” does not stand in the quote: quote the words that give it"
+        yield reason, any(map(str.isdigit, written))
 
 
-def _is_difference(case: ClaimCase, number: Number) -> bool:
-    """Whether a number is what lies between two of the quote that are comparable: their difference, their ratio, or the change in percent."""
-    loose = bound_of(case.claim, number.start, number) != ""
-    for a, b in _comparable(case):
-        if not a.value or not b.value:
-            continue
-        apart = f"{abs(a.value - b.value):.6g}"
-        units = {"pp" if a.unit == "%" else a.unit} if a.unit else {"", *_units_around(a, case)}
-        results = [Number(float(apart), unit, 0, 0) for unit in units]
-        for over, under in ((a.value, b.value), (b.value, a.value)):
-            ratio = over / under
-            results += [Number(ratio, "×", 0, 0), Number(100 * abs(ratio - 1), "%", 0, 0)]
-            results += [Number(abs(ratio - 1), "", 0, 0)]
+def _worked_out(number: Number, stated: list[Number], *, loose: bool) -> int:
+    """If a number lies between two of one unit in a quote (difference, ratio, share or change in percent): how many such pairs there are."""
+    pairs = [(a, b) for a, b in combinations(stated, 2) if a.unit == b.unit and a.value and b.value]
+    for a, b in pairs:
+        ratios = (a.value / b.value, b.value / a.value)
+        results = [abs(a.value - b.value), *ratios, *(100 * r for r in ratios)]
+        results += [x * abs(r - 1) for r in ratios for x in (1, 100)]
         for result in results:
-            unit = (_unit_name(r.unit) for r in _readings(number, case.claim))
-            same = {"", result.unit} if result.unit in ("×", "") else {_unit_name(result.unit)}
-            digits = f"{result.value:.{number.digits}f}"
-            equal = _close(float(digits), abs(number.value))
-            if not same.isdisjoint(unit) and (
-                equal or loose and _rounds(number.value, result.value)
-            ):
-                return True
-    return False
+            digits = f"{result:.{number.digits}f}"
+            if _close(float(digits), abs(number.value)) or loose and _rounds(number.value, result):
+                return sum(pair[0].unit == a.unit for pair in pairs)
+    return 0
 
 
-def _comparable(case: ClaimCase) -> Iterator[tuple[Number, Number]]:
-    """Pairs of numbers of the quote that measure one thing which the claim names: in one row of a table, else in one part of a sentence."""
-    mine = telling(case.spelt_out(case.claim))
-    given = {n.value for n in numbers_of(case.quote)}
-    cells = [(c, n) for c in case.table if c.quoted for n in numbers_of(c.text)]
-    for (left, a), (right, b) in combinations(cells, 2):
-        heads = telling(f"{left.header} {right.header}")
-        if (
-            left.label == right.label
-            and {a.value, b.value} <= given
-            and mine & telling(left.label)
-            and mine & heads
-        ):
-            yield a, b
-    for part in parts_of(case.quote) if not cells else ():
-        for a, b in combinations(numbers_of(part), 2):
-            if mine & _owners(case, part, part[: a.start]) and _of_one_kind(a, b, part, mine):
-                yield a, b
-
-
-def _of_one_kind(a: Number, b: Number, text: str, wanted: set[str]) -> bool:
-    """Whether two numbers have one unit and no owner of its own stands before the second ("and the queue 10 ms"), or are counts of one
-    noun and the one becomes the other: "from 40 entries to 10".
-    """
-    between = text[a.end : b.start]
-    if not a.unit and not b.unit:
-        *noun, move = between.split() or [""]
-        behind = [word for word in words_of(text[b.end :])[:1] if word not in STOP]
-        same = not noun or not behind or words_of(noun[0]) == behind
-        return move in ("to", "→", "->") and len(noun) < 2 and same
-    *_, beside = clauses_of(between)
-    owner = telling(beside) - {"down"}
-    return _unit_name(a.unit) == _unit_name(b.unit) != "" and (not owner or bool(wanted & owner))
-
-
-def _owners(case: ClaimCase, part: str, head: str) -> set[str]:
-    """Words for what has the numbers of a part: those before them, the verb apart, else those of the text that it goes on from."""
-    wanted = telling(head)
-    words = [word for word in map(stem, words_of(head)) if word in wanted]
-    if words and not REFERS.match(part):
-        return set(words[:-1] or words)
-    begun = (case.before, case.lead, case.sentence.partition(case.quote)[0], case.heading)
-    return telling(" ".join([*begun, case.quote.partition(part)[0], " ".join(words[:-1])]))
-
-
-def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
-    """Whether a number stands in the headings above the quote as it is written (the version that a release note is about), or before
-    the quote beside the same word (`Osprey 2.3`; where the quote refers back, `512-bit`).
+def _is_named(case: ClaimCase, number: Number) -> bool:
+    """Whether a number is a part of a name: as it is written in a heading above the quote (the version that a release note is about),
+    or beside the same word in or before the quote (`Osprey 2.3`, `512-bit`).
     """
     written = case.claim[number.start : number.end].strip()
-    named = _WORD_BEFORE.search(case.claim[: number.start])
-    counts = REFERS.match(case.sentence) and _WORD_BEHIND.match(case.claim, number.end)
-    other_version = not case.table and any(
-        not n.unit
-        and n.digits == number.digits > 0
-        and case.quote[n.start : n.end].strip() not in case.claim
-        for n in numbers_in(case.quote)
-    )
-    shown = [] if other_version else [(written, case.about)]
-    counted = any(
-        n.unit for t in (case.claim, case.quote) for n in numbers_of(t) if n.value == number.value
-    )
-    if named and (named[0][0].isupper() or not counted):
-        shown.append((f"{named[0]}{written}", f"{case.before} {case.lead} {case.sentence}"))
-    if counts:
-        shown.append((f"{written}{counts[0]}", case.lead))
+    before = _WORD_BEFORE.search(case.claim[: number.start])
+    behind = _WORD_BEHIND.match(case.claim, number.end)
+    shown = [(written, case.about)]
+    if before and (before[0][0].isupper() or not number.unit):
+        shown.append((f"{before[0]}{written}", f"{case.before} {case.lead} {case.sentence}"))
+    if behind and REFERS.match(case.sentence):
+        shown.append((f"{written}{behind[0]}", case.lead))
     return any(
         re.search(rf"(?<![\w.]){re.escape(words)}(?!\w|,\d)", text, re.IGNORECASE)
         for words, text in shown
     )
-
-
-_WORD_BEFORE = re.compile(r"\b[^\W\d_]{3,}[\s-]$")
-_WORD_BEHIND = re.compile(r"[\s-][^\W\d_]{3,}")
 
 
 def _agree(
@@ -181,11 +160,6 @@ def _agree(
     return any(
         _same_value(m, s, loose=loose) and _same_unit(m, s, case) for m in mine for s in stated
     )
-
-
-# Symbols that name units behind a number alone.
-_BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
-_BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")
 
 
 def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Iterator[Number]:
@@ -230,6 +204,11 @@ def numbers_of(text: str) -> list[Number]:
     return sorted([*numbers, *numbers_in_words(text)], key=lambda n: n.start)
 
 
+def values_of(text: str) -> set[float]:
+    """Values of the numbers of a text, without their signs."""
+    return {abs(n.value) for n in numbers_of(text)}
+
+
 def _scaled(number: Number, text: str) -> Number:
     """A number with the word behind it that multiplies it: 2.6 million."""
     scale = SCALE.match(text, number.end) or _SCALE_APART.match(text, number.end)
@@ -240,28 +219,20 @@ def _scaled(number: Number, text: str) -> Number:
     return number._replace(value=number.value * factor, high=high, end=scale.end())
 
 
-_SCALE_APART = re.compile(r"[ \u00a0]([kM])\b(?=[ \u00a0][A-Za-z])")
-
-
-def _values(number: Number) -> Iterator[float]:
-    yield number.value
-    if number.high is not None:
-        yield number.high
-
-
 def _same_value(claimed: Number, stated: Number, *, loose: bool = False) -> bool:
     """Whether two numbers are one, as written or in another unit of the same kind; a sign may be told in words, and left out."""
-    factor = _factor(claimed, stated)
+    mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
+    alike = mine and theirs and mine.dimension == theirs.dimension
+    factor = mine.factor / theirs.factor if alike else 1.0
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
         return False
     if claimed.spread is not None and (
         stated.spread is None or not _close(claimed.spread * factor, stated.spread)
     ):
         return False
-    have = [abs(v) for v in _values(stated)]
+    have, wanted = ([abs(v) for v in (n.value, n.high) if v is not None] for n in (stated, claimed))
     return all(
-        any(_close(abs(v) * factor, h) or loose and _rounds(abs(v) * factor, h) for h in have)
-        for v in _values(claimed)
+        any(_close(v * factor, h) or loose and _rounds(v * factor, h) for h in have) for v in wanted
     )
 
 
@@ -290,54 +261,37 @@ def _rounds(claimed: float, stated: float) -> bool:
     return math.isclose(claimed, stated, rel_tol=_ROUNDED if nearest else _OFF)
 
 
-def _factor(claimed: Number, stated: Number) -> float:
-    mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
-    return (
-        mine.factor / theirs.factor
-        if mine and theirs and mine.dimension == theirs.dimension
-        else 1.0
-    )
-
-
 def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     if not claimed.unit:
         # A number may leave a unit to its words, or abbreviate it as the quote does (`41 LMH`); a rate or share that turns into a count
         # is another statement.
         behind = _BEHIND.match(case.claim, claimed.end)
-        short = (
-            behind and behind[2].isupper() and not unit_of(behind[2]) and behind[2] in case.quote
-        )
+        short = behind and behind[2].isupper() and not unit_of(behind[2])
         worded = (
             stated.unit in words_of(case.claim)
             or unit_of(stated.unit) is None
             or any(_unit_name(n.unit) == _unit_name(stated.unit) for n in numbers_of(case.claim))
         )
-        return bool(not stated.unit or worded or short)
+        return bool(not stated.unit or worded or short and behind[2] in case.quote)
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
         # A share is no difference of shares.
         return mine.dimension == theirs.dimension and (
             mine.dimension != "share" or mine.name == theirs.name
         )
-    if claimed.unit == stated.unit:
-        return True
     # A unit that only one side writes beside its number must stand in the quote as a word ("Latency (ms): 12").
-    return not stated.unit and mine is not None and mine.name in _units_around(stated, case)
+    worded = not stated.unit and mine is not None and mine.name in _units_around(stated, case)
+    return claimed.unit == stated.unit or worded
 
 
 def _units_around(stated: Number, case: ClaimCase) -> set[str]:
     """Names of the units that a number without one may have: those in the header of its column, else those of the words around it."""
     columns = " ".join(
-        c.header
-        for c in case.table
-        if c.quoted and stated.value in [n.value for n in numbers_of(c.text)]
+        c.header for c in case.table if c.quoted and abs(stated.value) in values_of(c.text)
     )
     around = f"{case.quote} {case.sentence} {case.lead} {case.before} {case.heading}"
     texts = (set(map(_unit_name, _UNITS.findall(text))) - {""} for text in (columns, around))
     return next(filter(None, texts), set())
-
-
-_UNITS = re.compile(r"(?<!\w)[A-Za-zµμ×]+(?:/[A-Za-z]+)*(?!\w)|%")
 
 
 def _unit_name(spelling: str) -> str:
@@ -347,16 +301,17 @@ def _unit_name(spelling: str) -> str:
     return unit.name if unit else ""
 
 
-_SHOWN = {
-    "": "as exact",
-    "<": "as an upper bound",
-    ">": "as a lower bound",
-    "~": "as approximate",
-    "≈": "as approximate",
-}
+def bound_of(text: str, start: int, number: Number) -> str:
+    """The sign of the bound that a text gives a number of it at `start`: < > ~ ≈ or nothing."""
+    if number.bound:
+        return number.bound[0]
+    match = _BOUNDS_BEFORE.search(text[max(0, start - 36) : start]) or _BOUNDS_BEHIND.match(
+        text, start + number.end - number.start
+    )
+    return _SIGNS[match.lastgroup or ""] if match else "~" if number.about else ""
 
 
-def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
+def _bound_reason(case: ClaimCase, claimed: Number, stated: Number) -> str:
     mine = bound_of(case.claim, claimed.start, claimed)
     # What bounds a number may stand before the quote.
     at = max(case.sentence.find(case.quote), 0)
@@ -364,7 +319,7 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     theirs = bound_of(whole, at + stated.start, stated)
     shown = case.quote[stated.start : stated.end].strip()
     if stated.high is not None and claimed.high is None:
-        both = {stated.value, stated.high} <= {n.value for n in numbers_of(case.claim)}
+        both = {stated.value, stated.high} <= values_of(case.claim)
         end = {">": stated.value, "<": stated.high}.get(mine, math.inf)
         if both or _close(claimed.value, end):
             return ""
@@ -372,9 +327,7 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     # "A little under forty" is about forty, and less.
     if mine == theirs or (theirs, mine) == ("", "~") or mine and "≈" in (mine, theirs):
         return ""
-    limit = LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
-    bounding = BEFORE.search(case.claim[: claimed.start])
-    named = limit and limit.search(case.claim if theirs else f"{whole} {case.about}")
-    if named or bounding and bounding[0].strip().lower() in case.quote.lower():
+    limit = _LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
+    if limit and limit.search(case.claim if theirs else f"{whole} {case.about}"):
         return ""
     return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"

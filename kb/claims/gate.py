@@ -1,20 +1,19 @@
 """What a claim must hold to enter: its quote stands in the source, and says what the claim says.
 
-Each check is one function from a `Case` to a reason, or nothing; `CHECKS` is their order. Refuses to weigh: one reason is enough, and
-what rules cannot tell is left to a second reader. Nothing here reads the wiki; where claims go to is checked where pages are known.
+Each check is one function from a `ClaimCase` to a reason, or nothing. `CHECKS` refuse a claim on evidence; `DOUBTS` leave it undecided, for
+a second reader. Refuses to weigh: one reason is enough. Nothing here reads the wiki; where claims go to is checked where pages are known.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kb.claims.belonging import comparison, frame, place, reversed_sides, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
-from kb.claims.figures import numbers
-from kb.claims.names import names
-from kb.claims.sense import cause, condition, direction, extent, negation, turned
-from kb.claims.standing import attribution, denied, instruction
+from kb.claims.figures import number_readings, numbers
+from kb.claims.names import names, nearest_names
+from kb.claims.sense import condition, instruction, negation, retraction
+from kb.claims.wording import direction, place, sides, support, tie, turned
 from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
@@ -33,14 +32,14 @@ class Quotable:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRuling:
-    """Whether a claim stands: where its quote stands in which text, and the reason why it does not enter. `undecided` says that nothing
-    speaks against it, but that rules do not see what speaks for it: a second reader may let it in.
+    """Whether a claim stands: where its quote stands in which text, what stands above that (`about`: headings, the head of a table), and
+    the reason why it does not enter. `undecided` says that the reason is a doubt about the wording: a second reader may let it in.
     """
 
     origin: str = ""
     span: Span | None = None
     reason: str = ""
-    heading: str = ""
+    about: str = ""
     undecided: bool = False
 
 
@@ -66,9 +65,7 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
     refusal = next(filter(None, (check(case) for check in CHECKS)), "")
     doubt = "" if refusal else next(filter(None, (check(case) for check in DOUBTS)), "")
     stands = Span(passage.start + span.start, passage.start + span.end)
-    return ClaimRuling(
-        passage.origin, stands, refusal or doubt, case.heading, undecided=bool(doubt)
-    )
+    return ClaimRuling(passage.origin, stands, refusal or doubt, case.about, undecided=bool(doubt))
 
 
 _MARKUP = re.compile(
@@ -115,21 +112,16 @@ def _not_there(quote: str, passage: Quotable, passages: Iterable[Quotable]) -> s
 
 
 Check = Callable[[ClaimCase], str]
-CHECKS: tuple[Check, ...] = (
-    instruction,
-    numbers,
-    names,
+# Evidence that a claim says what its quote does not, one piece of which is enough.
+CHECKS: tuple[Check, ...] = (instruction, numbers, names, negation, condition, retraction)
+# What goes by the wording: claim and quote may say the same in other words, and a second reader tells.
+DOUBTS: tuple[Check, ...] = (
+    number_readings,
+    nearest_names,
     place,
-    comparison,
-    reversed_sides,
-    negation,
-    condition,
+    sides,
+    tie,
     turned,
-    extent,
     direction,
-    cause,
-    attribution,
-    denied,
+    support,
 )
-# What goes by words alone that stand in no list: they may be other words for the same, and a second reader tells.
-DOUBTS: tuple[Check, ...] = (frame, support)

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kb.claims.case import ClaimCase, meant
+from kb.claims.case import ClaimCase
 from kb.text import fold, numbers_in, unit_of
 
 _WORD = re.compile(
     r"`([^`]+)`|\d{1,3}(?:,\d{3})+[\w\-]*|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]"
 )
+_OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
+_LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
+_COUNTING = re.compile(r"\d[\d.,]*-[a-z]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,6 @@ def forms_of(text: str) -> dict[str, str]:
     return {name.key: name.form for name in names_in(text)}
 
 
-_OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
-_LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
-_COUNTING = re.compile(r"\d[\d.,]*-[a-z]{3,}")
-
-
 def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
     """Whether a word is a number, what it counts (64-byte), or a unit."""
     rate = "/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit()
@@ -59,15 +57,8 @@ def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
 
 def _shaped(word: str) -> bool:
     """Whether a word shows by its form that it names something: digits beside letters, inner capitals, underscores, all capitals."""
-    letters = [c for c in word if c.isalpha()]
-    if not letters:
-        return any(c.isdigit() for c in word)
-    return (
-        any(c.isdigit() for c in word)
-        or "_" in word
-        or any(c.isupper() for c in word[1:])
-        or word.startswith("--")
-    )
+    inner = "_" in word or any(map(str.isupper, word[1:])) or word.startswith("--")
+    return inner or any(map(str.isdigit, word))
 
 
 def _key(word: str) -> str:
@@ -85,29 +76,36 @@ def _form(word: str) -> str:
 
 
 def names(case: ClaimCase) -> str:
-    """Names and symbols of the claim stand in the quote or somewhere in its source, and no name of the same form that the claim leaves
-    out stands nearer: in the quote, above it, in the part of the sentence around it, before it in its paragraph, or in the one before.
+    """Names and symbols of the claim stand somewhere in its source."""
+    forms, written = forms_of(case.whole), _apart(case.whole)
+    strange = (
+        n for n in names_in(case.claim) if n.key not in forms and _apart(n.text) not in written
+    )
+    spelt = forms_of(case.context)
+    return next(
+        (f"“{n.text}” does not stand in the source" for n in strange if n.key not in spelt), ""
+    )
+
+
+def nearest_names(case: ClaimCase) -> str:
+    """No name of the same form that the claim leaves out stands nearer: in the quote, or, where the claim's comes from anywhere in the
+    source, around the quote. There a plain word with a capital is a person as often as a thing.
     """
-    part = meant(case)
-    near = (case.quote, case.about, part, case.lead, case.before)
-    levels = [(_apart(text), forms_of(text)) for text in (*map(case.spelt_out, near), case.whole)]
     quoted = forms_of(case.quote)
-    claimed = forms_of(case.spelt_out(case.claim))
-    claimed = {*claimed, *("".join(filter(str.isalnum, w)) for w in fold(case.claim).split())}
+    around = [case.spelt_out(text) for text in (case.about, case.meant, case.lead)]
+    near = {key: form for text in around for key, form in forms_of(text).items()}
+    coded = {key: form for key, form in near.items() if form != "word"}
+    claimed = set(forms_of(case.spelt_out(case.claim)))
+    claimed |= {"".join(filter(str.isalnum, word)) for word in fold(case.claim).split()}
     for name in names_in(case.claim):
-        written = _apart(name.text)
-        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
-        distance = next(stands, len(levels))
-        nearer = _nearer(distance, quoted, [keys for _, keys in levels])
-        alike = [key for key, form in nearer.items() if form == name.form]
-        rivals = sorted(k for k in alike if k not in claimed)
-        # Of several plain words with capitals one may be what the headings are about: it stands in no other's place.
-        titled = distance == 1 and name.form == "word" and len(rivals) < len(alike)
-        if distance == len(levels) or rivals and not titled:
-            instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
-            return (
-                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
-            )
+        if name.key in quoted or _apart(name.text) in _apart(case.quote):
+            continue
+        here = name.key in near or any(_apart(name.text) in _apart(text) for text in around)
+        nearer = quoted if here else quoted | coded
+        rivals = sorted(k for k, form in nearer.items() if form == name.form and k not in claimed)
+        if rivals:
+            instead = ", ".join(rivals[:4])
+            return f"“{name.text}” does not stand in the quote, which speaks of {instead}"
     return ""
 
 
@@ -116,14 +114,3 @@ def _apart(text: str) -> str:
     """Letters and digits of a text, with one blank around each run of them."""
     words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
     return f" {' '.join(words)} "
-
-
-def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]]) -> dict[str, str]:
-    """Names that stand nearer to a quote than those of a level, with their forms: 0 in it, 1 above, 2 around, 3 and 4 before it, 5 anywhere."""
-    _, headed, around, lead, before, _ = levels
-    if distance in (1, 2):
-        return {k: f for k, f in around.items() if k in quoted or k not in headed and distance == 2}
-    # A plain word with a capital is a person as often as a thing.
-    coded = {k: f for k, f in {**headed, **lead, **before}.items() if f != "word"}
-    further = ({}, {}, {}, {}, lead, coded)[min(distance, 5)]
-    return {**quoted, **around, **further} if distance else {}

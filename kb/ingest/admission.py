@@ -1,4 +1,4 @@
-"""Drafts before the gate: page by page admitted whole or returned whole, with the reason for every claim.
+"""Drafts before the gate: what of each page enters, what is returned with the reason for every claim, and what a second reader decides.
 
 Refuses to write: what is admitted is filed by `filing`.
 """
@@ -9,33 +9,85 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+import msgspec
+
 from kb import store
 from kb.claims import Captured, Claim, ClaimRuling, Quotable, StatedQuantity, ruling_on
 from kb.ingest.packets import Packet
-from kb.ingest.replies import ClaimedQuantity, Draft, DraftClaim
+from kb.ingest.replies import Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
 from kb.text import numbers_in, one_line, unit_of, words_of
 
 # Pages that a model may write: what was measured is the loop's own to say, what is compiled is code's.
 WRITABLE = ("concept", "observation", "hypothesis", "codebase", "source", "analysis")
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,80}\.md")
+_TITLE = re.compile(r"[^\x00-\x1f<>\[\]|`]{2,120}")
+_HEADING = re.compile(r"[^\x00-\x1f<>\[\]|`#]{2,80}")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """One claim (or the page itself, where `claim` is empty) that does not enter, and why."""
+    """One claim (or the page itself, where `claim` is empty) that does not enter, and why; `undecided` where a second reader may tell."""
 
     page: str
     claim: str
     reason: str
+    undecided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RuledClaim:
+    """A claim that no rule refuses: what stands above its quote, and the doubt that rules leave, or nothing."""
+
+    claim: Claim
+    about: str
+    doubt: str
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the gate lets in of one reply, and what it returns."""
+    """What the gate refuses of one reply, and the pages with their claims on which it refuses nothing."""
 
-    drafts: tuple[Draft, ...]
-    claims: tuple[Claim, ...]
-    rejected: tuple[Rejection, ...]
+    drafts: tuple[Draft, ...] = ()
+    ruled: tuple[RuledClaim, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return tuple(r.claim for r in self.ruled)
+
+    @property
+    def doubts(self) -> tuple[Rejection, ...]:
+        """What stays out where nobody but rules decides."""
+        return tuple(
+            Rejection(r.claim.page, r.claim.claim, r.doubt, undecided=True)
+            for r in self.ruled
+            if r.doubt
+        )
+
+    def without(self, doubts: Iterable[Rejection]) -> "Admission":
+        """Less the pages on which something is doubted, all of them by a doubt without a page: a page enters whole or not at all."""
+        doubts = tuple(doubts)
+        out = {d.page for d in doubts}
+        if "" in out:
+            out |= {d.path for d in self.drafts}
+        certain = {d.page for d in doubts if not d.undecided}
+        named = {(d.page, d.claim) for d in doubts}
+        held = (
+            Rejection(
+                r.claim.page,
+                r.claim.claim,
+                r.doubt or "stands, but its page is returned whole",
+                undecided=r.claim.page not in certain,
+            )
+            for r in self.ruled
+            if r.claim.page in out and (r.claim.page, r.claim.claim) not in named
+        )
+        return Admission(
+            tuple(d for d in self.drafts if d.path not in out),
+            tuple(r for r in self.ruled if r.claim.page not in out),
+            (*self.rejected, *doubts, *held),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,58 +99,11 @@ class Wiki:
     home: str = "wiki/"
 
 
-def admission_of(
-    drafts: Iterable[Draft],
-    *,
-    passages: Iterable[Quotable],
-    wiki: Wiki,
-    packet: str,
-    second: bool = False,
-    entered_before: bool = False,
-) -> Admission:
-    """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it.
-
-    `second` says that a second reader has the last word on what rules cannot decide; `entered_before` that the reply was let in once:
-    what the gate has learnt since does not put out a claim whose quote stands.
-    """
-    drafts, passages = tuple(drafts), tuple(passages)
-    planned = Counter(d.path for d in drafts)
-    entered: list[Draft] = []
-    claims: list[Claim] = []
-    rejected: list[Rejection] = []
-    for draft in drafts:
-        reasons = [Rejection(draft.path, "", reason) for reason in _page_reasons(draft, wiki)]
-        if planned[draft.path] > 1:
-            reasons.append(
-                Rejection(
-                    draft.path,
-                    "",
-                    f"{draft.path} stands {planned[draft.path]} times in the reply; put its claims into one draft",
-                )
-            )
-        good: list[Claim] = []
-        for item in draft.claims:
-            ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)
-            reason = (
-                (
-                    ""
-                    if ruling.span and entered_before or second and ruling.undecided
-                    else ruling.reason
-                )
-                or _place_reason(item, draft, wiki, planned)
-                or _quantity_reason(item, ruling)
-            )
-            if reason:
-                reasons.append(Rejection(draft.path, item.claim, reason))
-            else:
-                good.append(_claim(item, draft, ruling, packet))
-        if reasons:
-            held = f"stands, but its page is returned whole: {len(reasons)} of its claims do not"
-            rejected += [*reasons, *(Rejection(draft.path, c.claim, held) for c in good)]
-        else:
-            entered.append(draft)
-            claims += good
-    return Admission(tuple(entered), tuple(claims), tuple(rejected))
+def wiki_of(layout: store.Layout, db) -> Wiki:
+    """Titles and types of the pages as built."""
+    rows = db.execute("select path, title, type from standing").fetchall()
+    titles, types = ({row[0]: row[n] for row in rows} for n in (1, 2))
+    return Wiki(titles, types, layout.page(""))
 
 
 def passages_of(packet: Packet) -> tuple[Quotable, ...]:
@@ -106,15 +111,41 @@ def passages_of(packet: Packet) -> tuple[Quotable, ...]:
     return tuple(Quotable(m.origin, Captured(m.text), m.start) for m in packet.material)
 
 
-def _claim(item: DraftClaim, draft: Draft, ruling: ClaimRuling, packet: str) -> Claim:
-    span = ruling.span
+def admission_of(
+    drafts: Collection[Draft], packet: Packet, wiki: Wiki, *, entered_before: bool = False
+) -> Admission:
+    """Admission of the drafts of one reply. A draft with one claim that is refused is returned whole, its good claims with it.
+
+    `entered_before` says that the reply was let in once: what the gate has learnt since does not put out a claim whose quote stands.
+    """
+    passages = passages_of(packet)
+    planned = Counter(d.path for d in drafts)
+    ruled: list[RuledClaim] = []
+    refused: list[Rejection] = []
+    for draft in drafts:
+        refused += (Rejection(draft.path, "", reason) for reason in _page_reasons(draft, wiki))
+        if planned[draft.path] > 1:
+            twice = f"{draft.path} stands {planned[draft.path]} times in the reply; put its claims into one draft"
+            refused.append(Rejection(draft.path, "", twice))
+        for item in draft.claims:
+            ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)
+            passes = ruling.undecided or ruling.span and entered_before
+            reason = (
+                ("" if passes else ruling.reason)
+                or _place_reason(item, draft, wiki, planned)
+                or _quantity_reason(item, ruling)
+            )
+            if reason:
+                refused.append(Rejection(draft.path, item.claim, reason))
+            else:
+                doubt = "" if entered_before else ruling.reason
+                ruled.append(RuledClaim(_claim(item, draft, ruling, packet), ruling.about, doubt))
+    return Admission(tuple(drafts), tuple(ruled)).without(refused)
+
+
+def _claim(item: DraftClaim, draft: Draft, ruling: ClaimRuling, packet: Packet) -> Claim:
+    span, stated = ruling.span, item.quantity
     assert span is not None
-    stated = item.quantity
-    quantity = (
-        StatedQuantity(**{name: getattr(stated, name) for name in stated.__struct_fields__})
-        if stated
-        else None
-    )
     return Claim(
         page=draft.path,
         section=" ".join(item.section.split()),
@@ -123,14 +154,10 @@ def _claim(item: DraftClaim, draft: Draft, ruling: ClaimRuling, packet: str) -> 
         source=ruling.origin,
         start=span.start,
         end=span.end,
-        packet=packet,
+        packet=packet.id,
         links=item.links,
-        quantity=quantity,
+        quantity=StatedQuantity(**msgspec.structs.asdict(stated)) if stated else None,
     )
-
-
-_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,80}\.md")
-_TITLE = re.compile(r"[^\x00-\x1f<>\[\]|`]{2,120}")
 
 
 def _page_reasons(draft: Draft, wiki: Wiki) -> list[str]:
@@ -146,65 +173,51 @@ def _page_reasons(draft: Draft, wiki: Wiki) -> list[str]:
             reasons.append(f"{draft.path} is there and is a {wiki.types[draft.path]}, not a {kind}")
     elif folder not in allowed or not _SLUG.fullmatch(name):
         reasons.append(f"a {kind} is a page {allowed[0]}/<small-letters-and-dashes>.md")
-    if not _TITLE.fullmatch(draft.title) or not draft.title.isprintable():
+    if not _is_plain(draft.title, _TITLE):
         reasons.append("a title is 2 to 120 plain characters on one line")
     reasons += [
         f"'{one_line(name)[:60]}' is no alias or lever: 2 to 120 plain characters"
         for name in (*draft.aliases, *draft.levers)
-        if not _TITLE.fullmatch(name) or not name.isprintable()
+        if not _is_plain(name, _TITLE)
     ]
     if not draft.claims:
         reasons.append("a page without a claim says nothing")
     return reasons
 
 
-_HEADING = re.compile(r"[^\x00-\x1f<>\[\]|`#]{2,80}")
+def _is_plain(text: str, form: re.Pattern[str]) -> bool:
+    return bool(form.fullmatch(text)) and text.isprintable()
 
 
 def _place_reason(item: DraftClaim, draft: Draft, wiki: Wiki, planned: Collection[str]) -> str:
     """What is wrong with where a claim stands and leads to."""
-    if not _HEADING.fullmatch(item.section) or not item.section.isprintable():
-        return f"goes under a heading of 2 to 80 plain characters, such as “{next(iter(TYPES[type_of(draft.type) or 'concept'].sections), 'What it is')}”"
-    inline = re.findall(r"\]\(\s*([^)\s]+)", item.claim)
-    if inline:
+    if not _is_plain(item.section, _HEADING):
+        usual = next(iter(TYPES[type_of(draft.type) or "concept"].sections), "What it is")
+        return f"goes under a heading of 2 to 80 plain characters, such as “{usual}”"
+    if re.search(r"\]\(\s*[^)\s]", item.claim):
         return "holds a link; name pages under `links`"
-    for link in item.links:
-        path = link.partition("#")[0]
-        if path not in wiki.titles and path not in planned:
-            return f"links to {path}, which is no page"
-        if path == draft.path:
-            return "links to its own page"
-    return ""
+    paths = [link.partition("#")[0] for link in item.links]
+    dead = [path for path in paths if path not in wiki.titles and path not in planned]
+    if dead:
+        return f"links to {dead[0]}, which is no page"
+    return "links to its own page" if draft.path in paths else ""
 
 
 def _quantity_reason(item: DraftClaim, ruling: ClaimRuling) -> str:
     """What is wrong with the quantity of a claim: it repeats what the claim states, no more."""
-    stated: ClaimedQuantity | None = item.quantity
+    stated = item.quantity
     if stated is None:
         return ""
-    numbers = list(numbers_in(item.claim))
     unit = unit_of(stated.unit)
-    same = [
-        n
-        for n in numbers
-        if stated.value in (n.value, n.high)
+    if not any(
+        stated.value in (n.value, n.high)
         and (n.unit == stated.unit or (u := unit_of(n.unit)) and unit and u.name == unit.name)
-    ]
-    if not same:
+        for n in numbers_in(item.claim)
+    ):
         return f"its quantity {stated.value:g} {stated.unit} is not what the claim states"
-    context = f"{item.claim} {item.quote} {ruling.heading}"
-    foreign = set(words_of(f"{stated.subject} {stated.condition}")) - set(words_of(context))
     if not stated.subject.strip() or not stated.quantity.strip():
         return "a quantity has a subject and a name"
-    return (
-        f"its quantity names {', '.join(sorted(foreign))}, which neither claim nor quote do"
-        if foreign
-        else ""
-    )
-
-
-def wiki_of(layout: store.Layout, db) -> Wiki:
-    """Titles and types of the pages as built."""
-    rows = db.execute("select path, title, type from standing").fetchall()
-    titles, types = ({row[0]: row[n] for row in rows} for n in (1, 2))
-    return Wiki(titles, types, layout.page(""))
+    shown = words_of(f"{item.claim} {item.quote} {ruling.about}")
+    foreign = sorted(set(words_of(f"{stated.subject} {stated.condition}")).difference(shown))
+    names = ", ".join(foreign)
+    return f"its quantity names {names}, which neither claim nor quote do" if names else ""

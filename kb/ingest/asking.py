@@ -10,13 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kb import store
-from kb.claims import Claim, ruling_on
-from kb.ingest import questions
-from kb.ingest.admission import Rejection, passages_of
-from kb.ingest.material import CHARS_PER_TOKEN, Excerpt
+from kb.claims import ruling_on
+from kb.ingest.admission import passages_of
+from kb.ingest.material import CHARS_PER_TOKEN
 from kb.ingest.packets import Packet
-from kb.ingest.queue import ReplyAttempt, answers_to, give_back, queued, record, take
-from kb.ingest.replies import SecondReadings, Unreadable, read_reply
+from kb.ingest.queue import ReplyAttempt, answers_to, give_back, queued, take
 from kb.ingest.settling import SecondReader, Settlement, settle
 from kb.model import Endpoint, ModelError, Prompt, ask, ask_command
 from kb.text import numbers_in, sentences_of, unit_of
@@ -221,34 +219,3 @@ def _reply_of(layout: store.Layout, answer: Answerer, packet: Packet) -> ReplyAt
         return answer(packet, returned)
     except ModelError as error:
         return error
-
-
-def second_reader(layout: store.Layout, answer: Answerer) -> SecondReader:
-    """A reader who sees claims and quotes alone. What it says is recorded and not asked again; a reply that cannot be read lets nothing in."""
-
-    def doubts(packet: Packet, claims: tuple[Claim, ...]) -> tuple[Rejection, ...]:
-        shown = [
-            Excerpt(f"claim {n}", c.claim, c.start, c.end, c.quote) for n, c in enumerate(claims, 1)
-        ]
-        question = questions.packet(layout, "verify", packet.subject, shown)
-        known = answers_to(layout, question.id)
-        attempt = known.attempts[-1] if known else answer(question, ())
-        if known is None:
-            record(layout, question, attempt)
-        try:
-            readings = {r.number: r for r in read_reply(attempt.text, SecondReadings).readings}
-        except Unreadable as error:
-            return (Rejection("", "", f"the second reader: {error}"),)
-        return tuple(
-            Rejection(
-                c.page,
-                c.claim,
-                f"the second reader: {readings[n].because or 'not in the quote'}"
-                if n in readings
-                else "the second reader passed it over",
-            )
-            for n, c in enumerate(claims, 1)
-            if n not in readings or not readings[n].holds
-        )
-
-    return doubts

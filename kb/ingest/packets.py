@@ -18,7 +18,10 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """One question to a model. `subject` is what it is about: a source, a page or an index; `schema` that of the reply's JSON."""
+    """One question to a model. `subject` is what it is about: a source, a page, an index or a packet; `schema` that of the reply's JSON.
+
+    `verify` asks for a second reader of what rules do not refuse; like `context`, it is no part of the question.
+    """
 
     task: str
     subject: str
@@ -26,6 +29,7 @@ class Packet:
     schema: dict
     material: tuple[Excerpt, ...]
     context: str = ""
+    verify: bool = False
 
     @property
     def id(self) -> str:

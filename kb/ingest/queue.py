@@ -13,16 +13,19 @@ from kb import KbError, store
 from kb.ingest.packets import ATTEMPTS, Packet
 
 LEASE_S = 900.0
+# States of a packet that a person decides.
+WAITS = ("undecided", "review")
 
 
 class ReplyAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One reply as it came: by whom, what it cost, and why it was returned (nothing: it entered)."""
+    """One reply as it came: by whom, what it cost, and why it did not enter (nothing: it did); `undecided` where rules only doubt it."""
 
     by: str
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
     reasons: tuple[str, ...] = ()
+    undecided: bool = False
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,14 +42,12 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """answered, returned (to be asked once more) or review (a person decides)."""
-        return (
-            "answered"
-            if self.entered
-            else "review"
-            if len(self.attempts) >= ATTEMPTS
-            else "returned"
-        )
+        """answered, undecided (a second reader or a person decides), returned (to be asked once more) or review (a person decides)."""
+        if self.entered:
+            return "answered"
+        if self.attempts[-1].undecided:
+            return "undecided"
+        return "review" if len(self.attempts) >= ATTEMPTS else "returned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def take(
                 and packet.task != task
                 or packet.id in without
                 or done
-                and done.state == "review"
+                and done.state != "returned"
             ):
                 continue
             lease = lease_of(layout, packet.id)
@@ -149,7 +150,10 @@ def record(layout: store.Layout, packet: Packet, attempt: ReplyAttempt) -> Answe
             packet=packet.id,
             task=packet.task,
             subject=packet.subject,
-            attempts=(*(before.attempts if before else ()), attempt),
+            attempts=(
+                *(a for a in (before.attempts if before else ()) if not a.undecided),
+                attempt,
+            ),
         )
         store.write(
             _replies(layout, packet.id),

@@ -8,15 +8,24 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import msgspec
+
 from kb import store
 from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn
-from kb.ingest.admission import Admission, Rejection, admission_of, passages_of, wiki_of
+from kb.ingest.admission import (
+    Admission,
+    Rejection,
+    RuledClaim,
+    admission_of,
+    passages_of,
+    wiki_of,
+)
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, record
 from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, IndexNotes, Unreadable, read_reply
+from kb.ingest.replies import Drafts, IndexNotes, SecondReadings, Unreadable, read_reply
 from kb.ingest.tasks import task_named
 from kb.packs import PackParts, strategy_reasons
 from kb.source import PageRecord
@@ -24,7 +33,7 @@ from kb.source import PageRecord
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What came of one reply. `state` is answered, returned or review; `pages` were written."""
+    """What came of one reply. `state` is answered, returned, undecided or review; `pages` were written."""
 
     packet: str
     state: str
@@ -33,8 +42,8 @@ class Settlement:
     pages: tuple[str, ...]
 
 
-# Says of the claims that passed the gate which ones a second reader does not find in their quotes.
-SecondReader = Callable[[Packet, tuple[Claim, ...]], tuple[Rejection, ...]]
+# Says of the claims that no rule refuses which ones do not enter.
+SecondReader = Callable[[Packet, tuple[RuledClaim, ...]], tuple[Rejection, ...]]
 
 
 def settle(
@@ -46,58 +55,44 @@ def settle(
     today: str,
     second: SecondReader | None = None,
 ) -> Settlement:
-    """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are."""
-    admission = preview(layout, db, packet, attempt.text, second=second is not None)
-    if (
-        second
-        and admission.claims
-        and not admission.rejected
-        and (doubts := second(packet, admission.claims))
-    ):
-        admission = Admission((), (), doubts)
-    reasons = tuple(
-        f"{r.claim or r.page}: {r.reason}" if r.claim or r.page else r.reason
-        for r in admission.rejected
-    )
-    kept = ReplyAttempt(
-        by=attempt.by,
-        text=attempt.text,
-        tokens_in=attempt.tokens_in,
-        tokens_out=attempt.tokens_out,
-        reasons=reasons,
+    """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are.
+
+    A `second` reader has the last word on what rules do not refuse; without one their doubts have it.
+    """
+    admission = ruling_of(layout, db, packet, attempt.text)
+    if second and admission.ruled:
+        admission = admission.without(second(packet, admission.ruled))
+    else:
+        admission = admission.without(admission.doubts)
+    rejected = admission.rejected
+    kept = msgspec.structs.replace(
+        attempt,
+        reasons=tuple(": ".join(filter(None, (r.claim or r.page, r.reason))) for r in rejected),
+        undecided=bool(rejected) and all(r.undecided for r in rejected),
     )
     answers = record(layout, packet, kept)
     pages = _file(layout, db, packet, attempt.text, admission, today=today)
-    return Settlement(packet.id, answers.state, admission.claims, admission.rejected, pages)
+    return Settlement(packet.id, answers.state, admission.claims, rejected, pages)
 
 
-def preview(
+def ruling_of(
     layout: store.Layout,
     db: sqlite3.Connection,
     packet: Packet,
     text: str,
     *,
-    second: bool = False,
     entered_before: bool = False,
 ) -> Admission:
-    """What the gate would say of a reply, with a `second` reader behind it or without, or let in before; keeps and files nothing."""
-    form = task_named(packet.task).form
+    """What rules say of a reply; keeps and files nothing. `entered_before`: it was let in once, and stays while its quotes stand."""
     try:
-        reply = read_reply(text, form)
+        reply = read_reply(text, task_named(packet.task).form)
     except Unreadable as error:
-        return Admission((), (), (Rejection("", "", str(error)),))
-    passages = passages_of(packet)
+        return Admission(rejected=(Rejection("", "", str(error)),))
     if isinstance(reply, Drafts):
-        return admission_of(
-            reply.drafts,
-            passages=passages,
-            wiki=wiki_of(layout, db),
-            packet=packet.id,
-            second=second,
-            entered_before=entered_before,
-        )
-    reasons = _reasons(reply, passages, index=packet.task)
-    return Admission((), (), tuple(Rejection(packet.subject, "", r) for r in reasons))
+        wiki = wiki_of(layout, db)
+        return admission_of(reply.drafts, packet, wiki, entered_before=entered_before)
+    reasons = _reasons(reply, passages_of(packet), index=packet.task)
+    return Admission(rejected=tuple(Rejection(packet.subject, "", r) for r in reasons))
 
 
 def _reasons(reply: object, passages: tuple[Quotable, ...], *, index: str) -> list[str]:
@@ -109,6 +104,8 @@ def _reasons(reply: object, passages: tuple[Quotable, ...], *, index: str) -> li
             return note_reasons(reply, passages, index=index)
         case PackParts():
             return strategy_reasons(reply, passages)
+        case SecondReadings():
+            return []
     quotes = (reply.quote_first, reply.quote_second)
     missing = [q for q in quotes if not any(p.captured.find(q) for p in passages)]
     return [f"the quote “{q[:80]}” does not stand in the material" for q in missing]
@@ -124,7 +121,7 @@ def _file(
     today: str,
 ) -> tuple[str, ...]:
     """What follows from a reply that entered. Filing the same again changes nothing."""
-    if admission.rejected and not admission.claims:
+    if admission.rejected and not admission.ruled:
         return ()
     reply = read_reply(text, task_named(packet.task).form)
     if isinstance(reply, PageRecord):
@@ -157,7 +154,7 @@ def refile(
     were withdrawn. Returns the pages that this changed."""
     changed: list[str] = []
     for packet, text in settled:
-        admission = preview(layout, db, packet, text, entered_before=True)
+        admission = ruling_of(layout, db, packet, text, entered_before=True)
         if not admission.rejected and not any(
             is_withdrawn(layout, c.source) for c in admission.claims
         ):

@@ -5,7 +5,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kb import KbError, store
@@ -21,12 +21,12 @@ from kb.ingest.asking import (
     by_rule,
     estimate_of,
     readings_by_rule,
-    second_reader,
 )
 from kb.ingest.packets import Packet
 from kb.ingest.questions import unanswered
-from kb.ingest.queue import all_answers
-from kb.ingest.settling import refile
+from kb.ingest.queue import WAITS, all_answers
+from kb.ingest.second import second_reader, waiting_reader
+from kb.ingest.settling import SecondReader, refile, settle
 from kb.ingest.tasks import file_prompts
 from kb.model import Endpoint
 from kb.text import cut
@@ -66,7 +66,9 @@ class Filling:
         "money for a million tokens written", default=0.0, metavar="MONEY"
     )
     at_once: int = option("packets asked at a time (default 4)", default=4)
-    verify: bool = flag("let the same filler read each claim beside its quote once more")
+    verify: bool = flag(
+        "let a second reader (the same filler, or whoever takes it from the queue) read each claim beside its quote"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +144,17 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
                 estimated=True,
             )
         file_prompts(layout)
-        settled = [
-            (p, d.attempts[-1].text)
-            for p in packets
-            if (d := queue.answers_to(layout, p.id)) and d.entered
-        ]
+        answers = [(p, a) for p in packets if (a := queue.answers_to(layout, p.id))]
+        settled = [(p, a.attempts[-1].text) for p, a in answers if a.entered]
         pages = list(refile(layout, db, settled, today=caller.today))
-        queue.offer(layout, todo)
+        second = _second(request, layout, answer)
+        for packet, kept in answers:
+            if second and kept.state == "undecided":
+                done = settle(
+                    layout, db, packet, kept.attempts[-1], today=caller.today, second=second
+                )
+                pages += done.pages
+        queue.offer(layout, (replace(p, verify=request.verify) for p in todo))
         if answer is None:
             return Ingested(
                 replayed=len(settled),
@@ -162,7 +168,7 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
             layout, db, answer,
             holder=f"{os.uname().nodename}-{os.getpid()}", clock=time.time, today=caller.today, price=price,
             most_cost=request.most_cost if request.most_cost >= 0 else None, at_once=max(1, request.at_once), task=task,
-            second=second_reader(layout, answer) if request.verify else None, note=caller.talk,
+            second=second, note=caller.talk,
         )  # fmt: skip
     finally:
         db.close()
@@ -192,7 +198,13 @@ def _left_by_rules(packets: Iterable[Packet]) -> tuple[str, ...]:
 
 
 def _waiting(layout: store.Layout) -> int:
-    return sum(a.state == "review" and a.task != "verify" for a in all_answers(layout))
+    return sum(a.state in WAITS and a.task != "verify" for a in all_answers(layout))
+
+
+def _second(request: Filling, layout: store.Layout, answer: Answerer | None) -> SecondReader | None:
+    if not request.verify:
+        return None
+    return second_reader(layout, lambda p: answer(p, ())) if answer else waiting_reader(layout)
 
 
 def _answerer(request: Filling, layout: store.Layout) -> Answerer | None:

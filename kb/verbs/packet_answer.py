@@ -6,8 +6,14 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.ingest import queue
-from kb.ingest.settling import Settlement, preview, settle
+from kb.ingest.second import settle_answer
+from kb.ingest.settling import Settlement, ruling_of
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option
+
+_NEXT = {
+    "returned": ("Mend what is returned and answer once more; then a person decides.",),
+    "undecided": ("Rules only doubt it: `kb packet next --task verify`, or `kb review`, decides.",),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,17 +32,18 @@ def run(request: AnswerPacket, caller: Caller) -> Result:
     queue.claimed(layout, packet.id, holder=request.by, now=time.time())
     text = caller.text(request.file)
     caller.build(layout)
+    attempt = queue.ReplyAttempt(by=request.by, text=text)
     with closing(store.state(layout)) as db:
         if request.dry_run:
-            ruling = preview(layout, db, packet, text)
+            ruling = ruling_of(layout, db, packet, text)
+            ruling = ruling.without(ruling.doubts)
             done = Settlement(packet.id, "dry run", ruling.claims, ruling.rejected, ())
         else:
-            attempt = queue.ReplyAttempt(by=request.by, text=text)
-            done = settle(layout, db, packet, attempt, today=caller.today)
+            done = settle_answer(layout, db, packet, attempt, today=caller.today)
     if done.pages:
         caller.build(layout)
     shown = {"admitted": ("claim", "page", "source", "start", "end")}
-    shown |= {"rejected": ("claim", "page", "reason")}
+    shown |= {"rejected": ("claim", "page", "reason", "undecided")}
     rows = {
         key: [{name: getattr(row, name) for name in names} for row in getattr(done, key)]
         for key, names in shown.items()
@@ -47,6 +54,5 @@ def run(request: AnswerPacket, caller: Caller) -> Result:
     lines += [
         f"returned: {r.claim or r.page or 'the reply'}\n    {r.reason}" for r in done.rejected
     ]
-    if done.state == "returned":
-        lines.append("Mend what is returned and answer once more; then a person decides.")
+    lines += _NEXT.get(done.state, ())
     return Result(value, "\n".join(lines), CLOSED if done.rejected else FINE)

@@ -1,10 +1,13 @@
-"""kb review [bring]: show what a person must decide: replies that were returned twice, and proposals to merge or to doubt."""
+"""kb review [bring]: show what a person must decide: replies that rules doubt or that were returned twice, and proposals to merge or to doubt."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
-from kb import KbError
-from kb.ingest.queue import all_answers, forget
+from kb import KbError, store
+from kb.ingest.queue import WAITS, Answers, all_answers, answers_to, forget, packet_at
 from kb.ingest.replies import Comparison, Duplicate, read_reply
+from kb.ingest.settling import settle
 from kb.ingest.tasks import task_named
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
@@ -15,34 +18,56 @@ class Review:
 
     id: str = argument("a packet of the list", default="", metavar="ID")
     again: bool = flag("ask that packet anew: its replies are dropped")
+    admit: bool = flag("let in what rules only doubt of that packet: you have read its claims")
 
 
 def run(request: Review, caller: Caller) -> Result:
     layout = caller.layout()
-    if request.again:
+    if request.again or request.admit:
         if not request.id:
-            raise KbError("--again asks one packet anew; name it")
-        forget(layout, request.id)
-        done = f"{request.id} is open again; `kb ingest` asks it"
+            raise KbError("--again and --admit are for one packet; name it")
+        done = (_asked_again if request.again else _admitted)(request.id, layout, caller)
         return Result({"waiting": [], "done": done}, done)
-    rows = []
-    for answers in all_answers(layout):
-        if request.id and answers.packet != request.id or answers.task == "verify":
-            continue
-        row = {"packet": answers.packet, "subject": answers.subject}
-        if answers.state == "review":
-            rows.append({**row, "what": "returned", "reasons": answers.attempts[-1].reasons})
-        elif answers.entered and answers.task in ("merge", "compare"):
-            reply = read_reply(answers.attempts[-1].text, task_named(answers.task).form)
-            if isinstance(reply, Duplicate) and reply.same:
-                rows.append(
-                    {**row, "what": f"one thing, keep {reply.keep}", "reasons": (reply.because,)}
-                )
-            elif isinstance(reply, Comparison) and reply.relation == "conflict":
-                rows.append({**row, "what": "conflict", "reasons": (reply.because,)})
+    rows = [
+        {"packet": answers.packet, "subject": answers.subject, "what": what, "reasons": reasons}
+        for answers in all_answers(layout)
+        if answers.packet == request.id or not request.id
+        for what, reasons in _waiting(answers)
+    ]
     lines = (
         "\n    ".join((f"{row['packet']}  {row['what']}  {row['subject']}", *row["reasons"]))
         for row in rows
     )
     text = "\n".join(lines) or "nothing waits for a person"
     return Result({"waiting": rows, "done": ""}, text, FINDINGS if rows else FINE)
+
+
+def _waiting(answers: Answers) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What of a packet waits for a person, and why."""
+    if answers.state in WAITS and answers.task != "verify":
+        state = "undecided" if answers.state == "undecided" else "returned"
+        yield state, answers.attempts[-1].reasons
+    elif answers.entered and answers.task in ("merge", "compare"):
+        match read_reply(answers.attempts[-1].text, task_named(answers.task).form):
+            case Duplicate(same=True) as reply:
+                yield f"one thing, keep {reply.keep}", (reply.because,)
+            case Comparison(relation="conflict") as reply:
+                yield "conflict", (reply.because,)
+
+
+def _asked_again(name: str, layout: store.Layout, caller: Caller) -> str:
+    forget(layout, name)
+    return f"{name} is open again; `kb ingest` asks it"
+
+
+def _admitted(name: str, layout: store.Layout, caller: Caller) -> str:
+    """Let in what rules only doubt of a packet."""
+    answers = answers_to(layout, name)
+    if answers is None or answers.state != "undecided":
+        raise KbError(f"{name}: nothing of it is undecided; `kb review` lists what waits")
+    caller.build(layout)
+    with closing(store.state(layout)) as db:
+        kept, packet = answers.attempts[-1], packet_at(layout, name)
+        done = settle(layout, db, packet, kept, today=caller.today, second=lambda *_: ())
+    caller.build(layout)
+    return f"{name}: {len(done.admitted)} claims entered"
