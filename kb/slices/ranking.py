@@ -6,8 +6,9 @@ Each weight below stood the test of `kb replay` (docs/decisions/): taken away or
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -34,11 +35,6 @@ _FOR_RUNS = {"experiment": 1.0, "concept": 0.7, "hypothesis": 0.6, "observation"
 _FOR_MATTERS = {"concept": 1.0, "source": 0.7, "analysis": 0.4, "codebase": 0.4, "observation": 0.4, "hypothesis": 0.3, "experiment": 0.2}  # fmt: skip
 _OTHER, _MIRROR = 0.2, 0.25
 
-# Runs whose citing is looked at, and how few of a target say nothing yet.
-_HABIT_RUNS, _LEAST_HABIT = 40, 8
-
-_WORD = re.compile(r"[a-z0-9]+")
-
 
 class Ranked(NamedTuple):
     """One page and the weight of what speaks for it."""
@@ -56,56 +52,32 @@ def ranked(
     `weights` are the words of the question; `runs` are the target's earlier experiments, oldest first; without a target none.
     """
     for_run = bool(target or view.before)
-    prior = _habits(view, runs) if for_run else _FOR_MATTERS
-    links = 1.0 if for_run else 2.0
+    priors, links = (_FOR_RUNS, 1.0) if for_run else (_FOR_MATTERS, 2.0)
+
+    def prior(page: PageStanding) -> float:
+        worth = priors.get(page.type, _OTHER)
+        return min(_MIRROR, worth) if page.is_mirror else worth
+
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
-    by_words = {h.path: h.score for h in hits}
-    pages = view.visible(by_words)
-    words = _normal({p: by_words[p] for p in pages})
-    worth = {k: (w, min(_MIRROR, w)) for k, w in prior.items()}
-    other = _OTHER, min(_MIRROR, _OTHER)
-    priors = {p: worth.get(page.type, other)[page.is_mirror] for p, page in pages.items()}
-    scores = {p: 1.2 * s * priors[p] for p, s in words.items()}
-
-    def speak(weighed: Iterable[tuple[str, float]]) -> None:
-        for path, score in weighed:
-            scores[path] = scores.get(path, 0.0) + score
-
-    speak((p, s * priors[p]) for p, s in _named(view, pages, weights).items())
-    speak((p, 0.2 + 0.3 * math.exp(-age / 5)) for age, p in enumerate(reversed(runs)))
+    pages = view.visible(h.path for h in hits)
+    words = _normal({h.path: h.score for h in hits if h.path in pages})
+    scores: dict[str, float] = defaultdict(float)
+    for path, share in words.items():
+        scores[path] += 1.2 * share * prior(pages[path])
+    for path, share in _named(pages, weights).items():
+        scores[path] += share * prior(pages[path])
+    for age, path in enumerate(reversed(runs)):
+        scores[path] += 0.2 + 0.3 * math.exp(-age / 5)
     seeds = nsmallest(_SEEDS, scores.items(), key=lambda x: (-x[1], x[0]))
-    cited = _normal(_cited(view, dict(seeds)))
-    ends = ((p, s, view.standing(p)) for p, s in cited.items())
-    near = ((p, s, worth.get(page.type, other)[page.is_mirror]) for p, s, page in ends)
-    speak((p, links * s * math.sqrt(own)) for p, s, own in near)
+    for path, share in _normal(_cited(view, dict(seeds))).items():
+        scores[path] += links * share * math.sqrt(prior(view.standing(path)))
     terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
-    speak((p, 0.2 * s) for p, s in _named(view, pages, terms).items())
-    ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-    return [Ranked(p, view.standing(p).type, scores[p]) for p in ordered]
-
-
-def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
-    """How readily a run cites each type of page: at least as a rule, and more where the runs before it, of this target or of all, do so."""
-    latest = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
-    return view.once("habits", tuple(latest), lambda: _habits_of(view, latest))
-
-
-def _habits_of(view: View, latest: Sequence[str]) -> dict[str, float]:
-    cited = [ends for _, ends, _ in _links(view, latest)]
-    view.look_up({path for ends in cited for path in ends})
-    kinds = ({view.standing(p).type for p in ends if view.sees(p)} for ends in cited)
-    counts = Counter(kind for own in kinds for kind in own)
-    usual = {kind: math.sqrt(n / len(cited)) for kind, n in counts.items()}
-    return {k: max(_FOR_RUNS.get(k, _OTHER), usual.get(k, 0.0)) for k in (*_FOR_RUNS, *usual)}
-
-
-def _links(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
-    """(page, pages that it cites, pages that cite it), by path."""
-    rows = view.db.execute(
-        "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
-        (json.dumps(list(paths)),),
-    )
-    return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]
+    for path, share in _named(pages, terms).items():
+        scores[path] += 0.2 * share
+    return [
+        Ranked(path, view.standing(path).type, score)
+        for path, score in sorted(scores.items(), key=lambda x: (-x[1], x[0]))
+    ]
 
 
 def _normal(scores: Mapping[str, float]) -> dict[str, float]:
@@ -113,25 +85,7 @@ def _normal(scores: Mapping[str, float]) -> dict[str, float]:
     return {path: score / top for path, score in scores.items()}
 
 
-def _name_words(
-    view: View, paths: Iterable[str]
-) -> tuple[dict[str, frozenset[str]], dict[str, list[str]]]:
-    """Words in the file names of pages, and the pages by these words; grows as pages are looked at."""
-    words, pages = known = view.once("name words", "", lambda: ({}, defaultdict(list)))
-    for path in paths:
-        if path not in words:
-            name = path.rsplit("/", 1)[1].removesuffix(".md").lower()
-            name_words = frozenset(w for w in _WORD.findall(name) if not w.isdigit())
-            for word in name_words:
-                pages[word].append(path)
-            # Last: who finds it here, beside us, finds it by its words too.
-            words[path] = name_words
-    return known
-
-
-def _named(
-    view: View, pages: Mapping[str, PageStanding], weights: Mapping[str, float]
-) -> dict[str, float]:
+def _named(pages: Mapping[str, PageStanding], weights: Mapping[str, float]) -> dict[str, float]:
     """Pages whose file name the question says, by the share and the weight of its words; well-linked pages a little more."""
     forms = {
         form: weight
@@ -140,35 +94,37 @@ def _named(
     }
     unsaid = sum(weights.values()) / max(1, len(weights))
     shares = {}
-    words_of, by_word = _name_words(view, pages)
-    named = {p for form in forms for p in by_word.get(form, ()) if p in pages}
-    for path in sorted(named):
-        words = words_of[path]
-        if pages[path].type == "experiment":
-            continue
+    for path, page in pages.items():
+        words = _name_words(path)
         have = math.fsum(forms.get(w, 0.0) for w in words)
-        if have:
+        if have and page.type != "experiment":
             shares[path] = have * have / (have + unsaid * sum(w not in forms for w in words))
     most = max((pages[p].rank for p in shares), default=0.0) or 1.0
+    linked = {p: math.log1p(1000 * pages[p].rank / most) / math.log1p(1000) for p in shares}
+    return {p: s * (0.8 + 0.2 * linked[p]) for p, s in _normal(shares).items()}
 
-    def linked(path: str) -> float:
-        return math.log1p(1000 * pages[path].rank / most) / math.log1p(1000)
 
-    return {p: s * (0.8 + 0.2 * linked(p)) for p, s in _normal(shares).items()}
+@lru_cache(maxsize=1 << 14)
+def _name_words(path: str) -> frozenset[str]:
+    name = path.rpartition("/")[2].removesuffix(".md").lower()
+    return frozenset(w for w in re.findall(r"[a-z0-9]+", name) if not w.isdigit())
 
 
 def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:
     """One step of a random walk from weighted pages along their links, and a little against them; a page with many links passes little on each."""
     cited: dict[str, float] = defaultdict(float)
-    ends = view.once("ends", "", dict[str, list[list[str]]])
-    links = _links(view, [path for path in seeds if path not in ends])
-    view.look_up({end for _, *both in links for way in both for end in way[:_MOST_LINKS]})
-    for path, *both in links:
-        some = ((e for e in way[:_MOST_LINKS] if view.sees(e)) for way in both)
-        ends[path] = [[e for e in way if view.standing(e).type not in LISTS] for way in some]
-    for path in sorted(seeds):
-        for share, way in zip((1.0, _BACK), ends.get(path, ()), strict=False):
-            passed = share * seeds[path] / math.sqrt(len(way) or 1)
-            for end in way:
-                cited[end] += passed
+    for path, *both in links_of(view, seeds):
+        for share, way in zip((1.0, _BACK), both, strict=True):
+            ends = [p for p in view.visible(way[:_MOST_LINKS]).values() if p.type not in LISTS]
+            for page in ends:
+                cited[page.path] += share * seeds[path] / math.sqrt(len(ends))
     return dict(cited)
+
+
+def links_of(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
+    """(page, pages that it cites, pages that cite it), by path."""
+    rows = view.db.execute(
+        "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
+        (json.dumps(list(paths)),),
+    )
+    return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]
