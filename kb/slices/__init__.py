@@ -49,33 +49,23 @@ class Loader:
         seen: SeenTables | None = None,
         history: "Callable[[], History] | None" = None,
     ):
-        self.db = db
-        self.claims, self.ideas, self.earlier = cache(claims), cache(ideas), earlier
-        self.gate = cache(self._gate)
-        self.seen = seen or SeenTables()
+        self.db, self.earlier = db, earlier
+        self.claims, self.ideas, self.gate = cache(claims), cache(ideas), cache(self._gate)
+        self.seen = {} if seen is None else seen
         self.history = cache(history) if history else None
         self.last: tuple[Request, Question] | None = None
 
     def _gate(self) -> "Gate":
         from kb.refuted.gate import Gate
 
-        gate = Gate(self.db, like=self.seen.gates.get("gate"))
-        return self.seen.gates.setdefault("gate", gate) and gate
+        gate = Gate(self.db, like=self.seen.get("gate"))
+        return self.seen.setdefault("gate", gate) and gate
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""
         bare = replace(request, id="", budget=0, step="", mode="", beyond="")
         if not self.last or self.last[0] != bare:
-            question = Question(
-                self.db,
-                self.gate,
-                request,
-                seen=self.seen,
-                claims=self.claims,
-                ideas=self.ideas,
-                history=self.history,
-            )
-            self.last = bare, question
+            self.last = bare, Question(self, request)
         known = self.earlier(request.beyond) if request.beyond else ()
         into = OpenSlice(self.last[1], budget=request.budget, known=known)
         # Recipes of the rarer steps are imported when asked for: a load starts in the time of its imports.

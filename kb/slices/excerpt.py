@@ -1,13 +1,14 @@
 """A page's words, cut to what a question needs. Refuses to invent: all but the leading verdict stands on the page."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from math import fsum
 
 from kb.search import Chunk
-from kb.search.prose import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
+from kb.search.prose import REFERENCES, SHORTEST, clean, cut, pieces_from, plainness, runs
+from kb.text import sentences_of
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -66,6 +67,20 @@ def excerpt_of(
         if len(whole_text) > (len(text) or len(lead)):
             anchor, text = visible[0].anchor, whole_text
     return anchor, _ended(text)
+
+
+def statements_of(text: str) -> Iterator[str]:
+    """Sentences of a section, and the rows of its tables with each cell under its head."""
+    heads: list[str] = []
+    for line in text.split("\n"):
+        cells = [clean(c).strip() for c in line.strip(" |").split("|")] * line.startswith("|")
+        if not cells:
+            yield from sentences_of(clean(line))
+        if len(cells) != len(heads):
+            heads = cells
+        elif any(c.strip("-: ") for c in cells):
+            rest = zip(heads[1:], cells[1:], strict=True)
+            yield f"{cells[0]}: {'; '.join(f'{head} {cell}' for head, cell in rest if cell)}."
 
 
 def _ended(text: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from kb import search
-from kb.search.prose import clean
+from kb.slices.excerpt import statements_of
 from kb.slices.open_slice import OpenSlice
 from kb.slices.question import Question
 from kb.slices.view import View
-from kb.text import cut, sentences_of
+from kb.text import cut
 
 # Words of titles under which pages tell what a machine can do.
 _TITLES = (
@@ -102,21 +102,9 @@ def _sections(view: View, machines: Collection[str]) -> list[search.Chunk]:
     chunks = search.find_titled(view.db, words, limit=80, types=_TYPES) if machines else []
     for visible in filter(None, map(view.masked, (c for c in chunks if view.sees(c.path)))):
         titled = names(machines, visible.title)
-        text = cut(" ".join(_about(visible.text, machines, titled)), _LONGEST)
+        # All of a section that is theirs, else what names one of them.
+        own = (s for s in statements_of(visible.text) if titled or names(machines, s))
+        text = cut(" ".join(s for s in own if _QUANTITY.search(s)), _LONGEST)
         figures = len(_QUANTITY.findall(text))
         sections += [(min(figures, 8) + 4 * titled, replace(visible, text=text))] if figures else []
     return [chunk for _, chunk in sorted(sections, key=lambda f: -f[0])]
-
-
-def _about(text: str, machines: Collection[str], titled: bool) -> Iterable[str]:
-    """Rows and sentences with quantities that speak of the machines: all of a section that is theirs, else those that name one; a row's cells under their heads."""
-    heads: list[str] = []
-    for line in map(str.strip, text.split("\n")):
-        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else []
-        if cells and len(heads) == len(cells):
-            first, *rest = zip(heads, cells, strict=True)
-            statements = [f"{first[1]}: {'; '.join(f'{head} {cell}' for head, cell in rest)}."]
-        else:
-            heads = cells
-            statements = [] if cells else sentences_of(clean(line))
-        yield from (s for s in statements if _QUANTITY.search(s) and (titled or names(machines, s)))

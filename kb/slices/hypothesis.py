@@ -1,19 +1,19 @@
 """The hypothesis step: where the target stands, what was tried and refuted, and what the wiki knows about the question."""
 
-import json
 import re
 import shlex
 from collections import Counter
 
 from kb.schema import Verdict
-from kb.search.prose import SHORTEST, clean
+from kb.search.prose import SHORTEST
+from kb.slices.excerpt import statements_of
 from kb.slices.hardware import bring_envelope
 from kb.slices.open_slice import OpenSlice
-from kb.slices.passages import PASSAGE, bring_passages
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target
-from kb.slices.topics import bring_blueprint, bring_topics, short
+from kb.slices.topics import bring_blueprint, bring_topics
+from kb.text import cut
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -31,6 +31,8 @@ _SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
 _OPEN = 0.4
 # Topics of which is told how often they paid.
 _TOPICS = 10
+# Sections of a run in the order in which they help the next one; of so many last runs the pages and citations are looked at, a passage is about so long.
+_PLACES, _LAST, _PASSAGE = ("verdict", "next", "mechanism"), 8, 600
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 # Headings of an analysis below which it says where to go and where not.
@@ -60,7 +62,7 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
         and not cold
         and mode in ("frontier", "exploration")
     ):
-        bring_passages(into)
+        _bring_passages(into)
     bring_pages(into, into.question.pages, cold=cold)
     return mode
 
@@ -154,24 +156,32 @@ def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
     chunks = view.chunks(path) if path else []
     directions = [c for c in chunks if _DIRECTIONS.search(c.title)] or chunks[:1]
     for chunk in filter(None, map(view.masked, directions[:most])):
-        text = short(clean(chunk.text), 300 if tokens < 300 else 420)
-        why = short(chunk.title.rpartition(" > ")[2], 40) or "newest"
+        text = cut(" ".join(statements_of(chunk.text)), 300 if tokens < 300 else 420)
         if text and not into.says(text):
-            into.words("retrospective", chunk.path, chunk.anchor, why=why, text=text, most=ceiling)
+            into.words("retrospective", path, chunk.anchor, why="", text=text, most=ceiling)
 
 
 def _retrospective(into: OpenSlice) -> str:
     """The newest analysis that cites runs of the target, a retrospective by name before any other; empty for none."""
-    view = into.view
-    rows = view.db.execute(
-        "select n.cited_by from json_each(?) j join neighbours n on n.path = j.value",
-        (json.dumps(into.runs),),
-    )
-    citing = Counter(path for (cited_by,) in rows for path in json.loads(cited_by))
-    view.look_up(citing)
-    pages = [view.standing(p) for p in citing if view.sees(p) and view.standing(p).type == "analysis"]  # fmt: skip
+    citing = Counter(path for *_, cited_by in into.view.links(into.runs) for path in cited_by)
+    pages = [p for p in into.view.visible(citing).values() if p.type == "analysis"]
     pages.sort(key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path))
     return pages[-1].path if pages else ""
+
+
+def _bring_passages(into: OpenSlice) -> None:
+    """Sections until the budget is full: of the frontier, of observations and analyses that the last runs cite or that cite them, of the last runs."""
+    best, last = into.question.frontier, into.runs[: -_LAST - 1 : -1]
+    linked = into.view.visible(p for _, *both in into.view.links(last) for ends in both for p in ends)
+    dated = sorted(linked.values(), key=lambda p: (p.type == "observation", p.date, p.path))
+    cited = [p.path for p in reversed(dated) if p.type in ("observation", "analysis")]
+    for place in _PLACES:
+        for path in dict.fromkeys([*([best.path] if best else []), *cited, *last]):
+            facts = into.question.facts(path)
+            # A ruling of kb's own is its gain and the interval, which the state tells.
+            if place != "verdict" or not facts or facts.gain is None:
+                part = "refuted" if into.failed(path) else "pages"
+                into.section(part, path, place, size=_PASSAGE)
 
 
 def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> None:
@@ -189,7 +199,7 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
             page.path,
             "",
             closely=place < _CLOSELY or open,
-            size=PASSAGE if open else SHORTEST,
+            size=_PASSAGE if open else SHORTEST,
         )
         misses = 0 if fits else misses + 1
         if misses >= _MISSES:

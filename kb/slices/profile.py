@@ -9,7 +9,7 @@ from kb.slices.hardware import envelopes, machines_of
 from kb.slices.open_slice import OpenSlice
 from kb.slices.request import Request
 from kb.slices.state import bring_proposal
-from kb.slices.topics import short
+from kb.text import cut
 
 # Pages that explain; runs, hypotheses and analyses judge and propose.
 TYPES = ("concept", "source", "codebase")
@@ -68,7 +68,7 @@ def explained(text: str) -> str:
     bare = _TABLE.sub(lambda t: "\n" if ADVICE.search(t[0].partition("\n")[0]) else t[0], text)
     sentences = sentences_of(bare)
     kept = [s for s in sentences if not ADVICE.search(s) and not _CHANGING.search(s)]
-    return short(" ".join(kept), _LONGEST) if len(kept) >= _LEAST_KEPT * len(sentences) else ""
+    return cut(" ".join(kept), _LONGEST) if len(kept) >= _LEAST_KEPT * len(sentences) else ""
 
 
 def _readings(into: OpenSlice) -> list[search.Chunk]:

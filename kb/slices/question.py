@@ -1,8 +1,6 @@
 """One question at one moment: what may be seen, which words count, which pages and cards answer, where its target stands. Knows no budget, so slices of any size share it."""
 
 import re
-import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -13,14 +11,13 @@ from kb.page import Page, from_row, read, text_of
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
-from kb.slices.topics import TopicRow, ladder, touched
-from kb.slices.view import SeenTables, View
+from kb.slices.view import View
 
 if TYPE_CHECKING:
     from kb.claims import Claim
-    from kb.refuted.gate import Answer, Gate, Match
+    from kb.refuted.gate import Answer, Match
     from kb.research.ideas import Idea
-    from kb.slices.history import History
+    from kb.slices import Loader
     from kb.trail.state import State
 
 # Runs of the target that are looked at; older ones are found by words and links only.
@@ -36,24 +33,13 @@ _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "b
 class Question:
     """A request with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first.
 
-    `openness` says how much it asks for the state rather than for a matter, 0 to 1. `seen` holds what earlier questions to the same tables looked up.
+    `openness` says how much it asks for the state rather than for a matter, 0 to 1.
     """
 
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        gate: "Callable[[], Gate]",
-        request: Request,
-        *,
-        seen: SeenTables,
-        claims: "Callable[[], tuple[Claim, ...]]",
-        ideas: "Callable[[], tuple[Idea, ...]]",
-        history: "Callable[[], History] | None" = None,
-    ):
-        self.view = View(db, request, seen=seen, history=history)
-        self.gate, self.request = gate, request
-        self._claims, self._ideas = claims, ideas
-        self.own = trail.experiment(db, request.before) if request.before else None
+    def __init__(self, loader: "Loader", request: Request):
+        self.loader, self.request = loader, request
+        self.view = View(loader.db, request, seen=loader.seen, history=loader.history)
+        self.own = trail.experiment(loader.db, request.before) if request.before else None
         self.target = request.target or (self.own.target if self.own else "")
         self.variant = request.variant or (self.own.variant if self.own else "")
         self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target else []
@@ -64,7 +50,14 @@ class Question:
         self.openness = min(1.0, max(0.0, (_PROPOSAL - terms) / (_PROPOSAL - _FEW)))
         last = filter(None, map(self.facts, self.runs[-_ABOUT:] if self.neutral else ()))
         words = " ".join((self.text, *(f"{f.title} {f.hypothesis}" for f in last)))
-        self.weights = search.weights(db, search.terms_of(words))
+        self.weights = search.weights(loader.db, search.terms_of(words))
+
+    def facts(self, path: str) -> trail.Facts | None:
+        """Facts of an experiment; None for any other page."""
+        page = self.view.standing(path)
+        if page is None or page.order is None:
+            return None
+        return self.view.always("facts", path, lambda: trail.experiment(self.view.db, path))
 
     @cached_property
     def pages(self) -> list[Ranked]:
@@ -85,17 +78,7 @@ class Question:
         from kb.refuted.gate import Proposal
 
         moment = {"before": self.request.before, "as_of": self.request.as_of}
-        return self.gate().check(Proposal(text, target=self.target, **moment))
-
-    @cached_property
-    def topics(self) -> list[TopicRow]:
-        """Topics that the best pages belong to, most touched first."""
-        return touched(self.view, [(p.path, p.score) for p in self.pages[:25]], most=6)
-
-    @cached_property
-    def ladder(self) -> list[tuple[int, list[TopicRow]]]:
-        """Phases of the blueprint in order, each with its leading topics."""
-        return ladder(self.view)
+        return self.loader.gate().check(Proposal(text, target=self.target, **moment))
 
     @cached_property
     def earlier(self) -> list[trail.Facts]:
@@ -106,8 +89,10 @@ class Question:
         runs = [f for f in map(self.facts, self.runs) if f]
         if self.view.moment is None:
             return runs
+        # What names a higher number than a run of the target had at the moment was written later.
+        last = max([f.number for f in runs] + [self.own.number - 1 if self.own else 0])
         then = (self._then(f) if self.view.gained(f.path) else f for f in runs)
-        return [replace(f, account=f.account.as_of(self.last)) for f in then]
+        return [replace(f, account=f.account.as_of(last)) for f in then]
 
     def _then(self, facts: trail.Facts) -> trail.Facts:
         """Facts of a run as its page told them at the moment, by its history."""
@@ -119,20 +104,11 @@ class Question:
         return trail.read_facts(read(facts.path, text.encode()), text)
 
     @cached_property
-    def last(self) -> int:
-        """The highest number that a run of the target had at the moment; what names a higher one was written later."""
-        if self.view.moment is None or not self.runs:
-            return 1 << 31
-        runs = filter(None, map(self.facts, self.runs))
-        return max([f.number for f in runs] + [self.own.number - 1 if self.own else 0])
-
-    @cached_property
     def proposed(self) -> trail.Facts | None:
         """What the proposal says of itself; None where there is none."""
         text = self.request.proposal
-        return (
-            trail.read_facts(read(f"{PROPOSAL}.md", text.encode()), text) if text.strip() else None
-        )
+        page = read(f"{PROPOSAL}.md", text.encode()) if text.strip() else None
+        return trail.read_facts(page, text) if page else None
 
     @cached_property
     def page(self) -> Page | None:
@@ -140,17 +116,14 @@ class Question:
         return self.view.once("page", self.target, self._page) if self.target else None
 
     def _page(self) -> Page | None:
-        wanted, page_read = _names(self.target), []
+        wanted, pages = _names(self.target), []
         rows = self.view.db.execute(
-            "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target'"
+            "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target' order by p.path desc"
         )
-        for path, digest, row in rows:
-            if self.view.sees(path):
-                page = from_row(path, digest, row)
-                same, name = self.target in (page.stem, page.field("target")), _names(page.stem)
-                if same or name <= wanted:
-                    page_read.append((same, len(name), path, page))
-        return max(page_read, key=lambda f: f[:3])[3] if page_read else None
+        for page in (from_row(*row) for row in rows if self.view.sees(row[0])):
+            same, name = self.target in (page.stem, page.field("target")), _names(page.stem)
+            pages += [(same, len(name), page)] if same or name <= wanted else []
+        return max(pages, key=lambda p: p[:2])[2] if pages else None
 
     @property
     def fields(self) -> str:
@@ -172,18 +145,21 @@ class Question:
     def _state(self) -> "State":
         from kb.trail.state import state_of
 
-        db, moment = self.view.db, self.view.moment
         metric = trail.metric_named(self.page) if self.page else ""
-        lessons = trail.lessons(db, self.target, before=moment)
-        lessons = [w for w in lessons if w.target in self.kin and self.view.sees(w.path)]
-        gained = ((w, self.view.gained(w.path)) for w in lessons)
-        lessons = [w for w, lines in gained if not any(w.subject in line for line in lines)]
+        lessons = trail.lessons(self.view.db, self.target, before=self.view.moment)
+        lessons = [
+            w
+            for w in lessons
+            if w.target in self.kin
+            and self.view.sees(w.path)
+            and not any(w.subject in line for line in self.view.gained(w.path))
+        ]
         return state_of(self.earlier, lessons, self.kin, target=self.target, stated=metric)
 
     @cached_property
     def kin(self) -> dict[str, float]:
         """How near the targets are that have something to teach this one."""
-        kin = self.view.once("kin", self.target, lambda: trail.kin(self.view.db, self.target))
+        kin = self.view.always("kin", self.target, lambda: trail.kin(self.view.db, self.target))
         return {t: near for t, near in kin.items() if near > _STRANGER}
 
     @property
@@ -195,14 +171,14 @@ class Question:
     @cached_property
     def claims(self) -> "tuple[Claim, ...]":
         """Claims on file whose page may be seen, and holds nothing that was written after the moment."""
-        visible = (c for c in self._claims() if self.view.sees(c.page))
+        visible = (c for c in self.loader.claims() if self.view.sees(c.page))
         return tuple(c for c in visible if not self.view.is_masked(c.page, c.claim))
 
     @cached_property
     def ideas(self) -> "tuple[Idea, ...]":
         """The best that captures offered by the moment: of the target's own code or near its trail, and no lever of theirs failed."""
         day = self.view.moment[0] if self.view.moment else "9999"
-        listed = [i for i in self._ideas() if i.retrieved[:10] <= day]
+        listed = [i for i in self.loader.ideas() if i.retrieved[:10] <= day]
         if not listed:
             return ()
         from kb.research.techniques import techniques_in
@@ -225,17 +201,8 @@ class Question:
         """Whether a hypothesis page waits to be tried."""
         from kb.trail.standing import is_open
 
-        query = "select digest, row from page where path = ?"
-        return is_open(from_row(path, *self.view.db.execute(query, (path,)).fetchone()))
-
-    def facts(self, path: str) -> trail.Facts | None:
-        """Facts of an experiment; None for any other page."""
-        known = self.view.seen.known
-        if path not in known:
-            page = self.view.standing(path)
-            run = page is not None and page.order is not None
-            known[path] = trail.experiment(self.view.db, path) if run else None
-        return known[path]
+        query = "select path, digest, row from page where path = ?"
+        return is_open(from_row(*self.view.db.execute(query, (path,)).fetchone()))
 
 
 def _names(text: str) -> set[str]:

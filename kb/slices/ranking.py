@@ -3,11 +3,10 @@
 Each weight below stood the test of `kb replay` (docs/decisions/): taken away or doubled, recall falls or does not move.
 """
 
-import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from typing import NamedTuple
@@ -113,18 +112,10 @@ def _name_words(path: str) -> frozenset[str]:
 def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:
     """One step of a random walk from weighted pages along their links, and a little against them; a page with many links passes little on each."""
     cited: dict[str, float] = defaultdict(float)
-    for path, *both in links_of(view, seeds):
+    for path, *both in view.links(seeds):
         for share, way in zip((1.0, _BACK), both, strict=True):
             ends = [p for p in view.visible(way[:_MOST_LINKS]).values() if p.type not in LISTS]
             for page in ends:
                 cited[page.path] += share * seeds[path] / math.sqrt(len(ends))
     return dict(cited)
 
-
-def links_of(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
-    """(page, pages that it cites, pages that cite it), by path."""
-    rows = view.db.execute(
-        "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
-        (json.dumps(list(paths)),),
-    )
-    return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]

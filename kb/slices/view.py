@@ -4,8 +4,8 @@ import json
 import posixpath
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -18,14 +18,12 @@ from kb.slices.request import Request
 from kb.trail.handles import numbers_named
 
 if TYPE_CHECKING:
-    from kb.refuted.gate import Gate
     from kb.slices.history import History
 
 _T = TypeVar("_T")
-# Matters that a batch or a server keeps for the questions to come.
+# What loads looked up in the tables of one build, good as long as these stand; so many matters a batch or a server keeps for the questions to come.
+SeenTables = dict[Hashable, object]
 _MOST_KEPT = 2048
-# Pages whose text it keeps.
-_MOST_TEXTS = 512
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
 _HREF = re.compile(r"\]\(([^()\s]*)\)")
@@ -61,17 +59,6 @@ class PageStanding:
     is_mirror: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTables:
-    """What loads looked up in the tables of one build; good as long as these stand. `kept` is what follows from a matter and the limits of a view."""
-
-    standing: dict[str, PageStanding | None] = field(default_factory=dict)
-    known: dict[str, trail.Facts | None] = field(default_factory=dict)
-    kept: dict[tuple[object, ...], object] = field(default_factory=dict)
-    texts: dict[str, list[Chunk]] = field(default_factory=dict)
-    gates: "dict[str, Gate]" = field(default_factory=dict)
-
-
 class View:
     """The knowledge base as one request may see it; open for the length of that request. `seen` holds what earlier ones looked up, `history` reads when pages gained what."""
 
@@ -83,27 +70,29 @@ class View:
         seen: SeenTables | None = None,
         history: "Callable[[], History] | None" = None,
     ):
-        self.db = db
-        self.before = request.before
+        self.db, self.before, self.exclude = db, request.before, request.exclude
         self.moment = trail.moment(db, before=request.before or None, as_of=request.as_of or None)
-        self.exclude = request.exclude
         # What two requests must share to see the same.
-        self.limits = (self.before, self.moment, request.exclude, request.audience)
+        self.limits = (self.before, self.moment, self.exclude, request.audience)
         self.cold = request.audience == "cold"
-        self.seen = seen or SeenTables()
-        self._standing = self.seen.standing
-        self._visible: dict[str, bool] = self.once("visible", "", dict)
-        self._late: dict[str, bool] = {}
+        self.seen = {} if seen is None else seen
         self._history = history
+        self._standing = self.always("standing", "", dict[str, PageStanding | None])
+        self._visible = self.once("visible", "", dict[str, bool])
+        self._late = self.once("late", "", dict[str, bool])
 
-    def once(self, matter: str, of: object, make: Callable[[], _T]) -> _T:
+    def once(self, matter: str, of: Hashable, make: Callable[[], _T]) -> _T:
         """What follows from nothing but the tables, the limits of this view and what the matter is `of`: made once for all questions that share them."""
-        key, kept = (matter, of, *self.limits), self.seen.kept
-        value = kept.get(key, kept)
-        if value is kept:
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            value = kept.setdefault(key, make())
+        return self.always(matter, (of, self.limits), make)
+
+    def always(self, matter: str, of: Hashable, make: Callable[[], _T]) -> _T:
+        """What follows from the tables alone, whoever asks."""
+        key, seen = (matter, of), self.seen
+        value = seen.get(key, seen)
+        if value is seen:
+            if len(seen) >= _MOST_KEPT:
+                seen.clear()
+            value = seen.setdefault(key, make())
         return value  # type: ignore[return-value]
 
     def look_up(self, paths: Iterable[str]) -> None:
@@ -121,16 +110,10 @@ class View:
         # Entered at once: a page that is half looked up would be none for whoever asks beside us.
         looked_up: dict[str, PageStanding | None] = dict.fromkeys(missing)
         for path, kind, title, date, rank, day, number, verdict, digest in rows:
+            order = None if day is None else (day, number, path)
+            mirror = kind not in TYPES or place_of(path)[0] not in folders_of(kind)
             looked_up[path] = PageStanding(
-                path,
-                kind,
-                title,
-                date,
-                rank,
-                None if day is None else (day, number, path),
-                verdict or "",
-                digest,
-                kind not in TYPES or place_of(path)[0] not in folders_of(kind),
+                path, kind, title, date, rank, order, verdict or "", digest, mirror
             )
         self._standing.update(looked_up)
 
@@ -165,37 +148,42 @@ class View:
         return self.once("runs", (target, last), lambda: self._runs(target, last))
 
     def _runs(self, target: str, last: int) -> list[str]:
-        before = self.moment or ("9999", 0, "")
         rows = self.db.execute(
             "select path from experiment where (? = '' or target = ?) and (date, number, path) < (?, ?, ?)"
             " order by date desc, number desc, path desc limit ?",
-            (target, target, *before, last),
+            (target, target, *(self.moment or ("9999", 0, "")), last),
         )
-        paths = [path for (path,) in rows][::-1]
-        self.look_up(paths)
-        return [path for path in paths if self.sees(path)]
+        return [*self.visible([path for (path,) in rows][::-1])]
+
+    def links(self, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
+        """(page, pages that it cites, pages that cite it), by path."""
+        rows = self.db.execute(
+            "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
+            (json.dumps(list(paths)),),
+        )
+        return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]
 
     def chunks(self, path: str) -> list[Chunk]:
         """The sections of a page, whatever of them may be seen."""
-        texts = self.seen.texts
-        chunks = texts.get(path)
-        if chunks is None:
-            if len(texts) >= _MOST_TEXTS:
-                texts.clear()
-            chunks = texts[path] = chunks_in(self.db, path)
-        return chunks
+        return self.always("chunks", path, lambda: chunks_in(self.db, path))
 
     def masked(self, chunk: Chunk) -> Chunk | None:
         """A chunk with everything left out that was written after the moment; None where nothing is left."""
-        if self.moment is None and not self.cold:
-            return chunk
         late, gained = self._touched_later(chunk.path), self.gained(chunk.path)
         if late and _OUTCOME.search(chunk.title):
             return None
-        masks = late or gained or self._names_later(chunk.text, chunk.path)
-        lines = chunk.text.split("\n") if masks else ()
-        kept = [line for line in lines if line.strip() not in gained and not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))]  # fmt: skip
-        return replace(chunk, text="\n".join(kept)) if any(kept) else None if lines else chunk
+        if not (late or gained or self._names_later(chunk.text, chunk.path)):
+            return chunk
+        kept = [line for line in chunk.text.split("\n") if line.strip() not in gained and not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))]  # fmt: skip
+        return replace(chunk, text="\n".join(kept)) if any(kept) else None
+
+    def is_masked(self, path: str, text: str) -> bool:
+        """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
+        if self.moment is None:
+            return self.cold
+        late = self._touched_later(path) or self.gained(path) or self._names_later(text, path)
+        # A ready-made text has no links; what its page cites tells when it was written.
+        return bool(late) or any(self._hides(cites) for _, cites, _ in self.links([path]))
 
     @cached_property
     def history(self) -> "tuple[History, int] | None":
@@ -210,21 +198,25 @@ class View:
         return self.history[0].since(path, self.history[1]) if self.history else frozenset()
 
     def _touched_later(self, path: str) -> bool:
+        """Whether a page that is no run says that it was touched after the moment; to a cold reader all were."""
         if self.moment is not None and path not in self._late:
             page = self.standing(path)
             written_on = page is not None and not page.order
             self._late[path] = written_on and updated(self.db, path) > self.moment[0]
-        return self.cold or self._late[path]
+        return self.cold or self._late.get(path, False)
 
     def _names_later(self, text: str, path: str) -> bool:
-        """Whether a text names a later day, or cites a page that was not there yet."""
-        if self._dated_later(text) or self._counts_later(text, path):
-            return True
-        folder = posixpath.dirname(path)
-        if not (hrefs := set(_HREF.findall(text)) if "](" in text else ()):
-            return False
-        places = filter(None, (target_of(href, folder=folder) for href in hrefs))
-        return self._hides(place[0] for place in places if place[0].endswith(".md"))
+        """Whether a text names a later day, cites a page that was not there yet or, on the moment's own day, names a run of its number or a higher one."""
+        if self.moment is not None:
+            page, (day, number, _) = self.standing(path), self.moment
+            same_day = page and not page.order and page.date == day
+            if same_day and max(numbers_named(text), default=-1) >= number:
+                return True
+            if any(d > day for d in _DAY.findall(text)):
+                return True
+        hrefs = set(_HREF.findall(text)) if (self.moment or self.cold) and "](" in text else ()
+        places = (target_of(href, folder=posixpath.dirname(path)) for href in hrefs)
+        return self._hides({place[0] for place in places if place and place[0].endswith(".md")})
 
     def _hides(self, paths: Iterable[str]) -> bool:
         """Whether one of the pages was not there yet, or tells a cold reader an outcome."""
@@ -232,22 +224,3 @@ class View:
         self.look_up(paths)
         pages = filter(None, map(self.standing, paths))
         return any(not self._existed(page) or (self.cold and page.order) for page in pages)
-
-    def _dated_later(self, text: str) -> bool:
-        return self.moment is not None and any(d > self.moment[0] for d in _DAY.findall(text))
-
-    def _counts_later(self, text: str, path: str) -> bool:
-        """Whether a page of the moment's own day names a run of the moment's number or a higher one."""
-        page = self.standing(path)
-        same_day = self.moment and page and not page.order and page.date == self.moment[0]
-        return bool(same_day) and max(numbers_named(text), default=-1) >= self.moment[1]
-
-    def is_masked(self, path: str, text: str) -> bool:
-        """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
-        if self.moment is None:
-            return self.cold
-        # A ready-made text has no links; what its page cites tells when it was written.
-        rows = self.db.execute("select cites from neighbours where path = ?", (path,)).fetchall()
-        cited = (end for (cites,) in rows for end in json.loads(cites))
-        late = self._touched_later(path) or self._counts_later(text, path) or self.gained(path)
-        return bool(late) or self._dated_later(text) or self._hides(cited)
