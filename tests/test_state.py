@@ -298,20 +298,6 @@ def test_memory_left_is_counted():
     assert parts["memory"][0].text.endswith("leaves 3.7 of 32 GiB free")
 
 
-def test_the_stack_of_a_sister_is_told_in_flags_that_no_run_here_had():
-    flags = "## Setup\n\n- Command: `FAST_MATH=1 ./engine --tile=64 --pin=2 --huge=1 --profile_dir=/x`\n"
-    sister = [run(n, v, title=t, rate=r, target="motor", body=flags) for n, v, t, r in ((1, "baseline", "as shipped", 50), (2, "supported", "pin=2", 60), (3, "refuted", "pin=3", 55), (4, "supported", "huge=1", 66))]
-    *_, last = [line.text for line in state_of(TRAIL, lessons_of(sister), {"motor": 1.5}, target="engine").parts["transfers"]]
-    assert last.endswith("was set, as no run here: FAST_MATH=1 --pin=2 --huge=1") and "v004~" in last
-
-
-def test_far_targets_tell_few_wins():
-    sister = [run(n, "supported", title=f"lever_{chr(96 + n)}=1", rate=50 * 1.1**n, target="motor") for n in range(1, 9)]
-    lessons = list(lessons_of(sister))
-    near, far = (state_of(TRAIL, lessons, {"motor": kin}, target="engine").parts["transfers"] for kin in (1.5, 0.6))
-    assert len(near) > 4 and len(far) == 3
-
-
 def test_a_flag_that_a_page_takes_back_is_no_setting():
     note = "\n> [!note] Correction: the planned flag `--unroll=4` is **invalid on this build** and was not in the command.\n"
     taken = [*TRAIL, run(9, "inconclusive", title="align=64 on long input", rate=66.1, body=SETUP.replace("2048", "8192") + note)]

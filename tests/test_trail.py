@@ -562,7 +562,6 @@ def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
     assert [
         e.number for e in trail.experiments(db, before=trail.moment(db, as_of="2026-01-02"))
     ] == [1, 2, 9]
-    assert [e.number for e in trail.experiments(db, target="engine", last=1)] == [3]
     with pytest.raises(KbError, match="no such page"):
         trail.moment(db, before="wiki/nowhere.md")
     for day in ("yesterday", "2026-13-45", "2026-02-30", "20260102"):

@@ -172,7 +172,9 @@ def _retrospective(into: OpenSlice) -> str:
 def _bring_passages(into: OpenSlice) -> None:
     """Sections until the budget is full: of the frontier, of observations and analyses that the last runs cite or that cite them, of the last runs."""
     best, last = into.question.frontier, into.runs[: -_LAST - 1 : -1]
-    linked = into.view.visible(p for _, *both in into.view.links(last) for ends in both for p in ends)
+    linked = into.view.visible(
+        p for _, *both in into.view.links(last) for ends in both for p in ends
+    )
     dated = sorted(linked.values(), key=lambda p: (p.type == "observation", p.date, p.path))
     cited = [p.path for p in reversed(dated) if p.type in ("observation", "analysis")]
     for place in _PLACES:

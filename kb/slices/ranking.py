@@ -118,4 +118,3 @@ def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:
             for page in ends:
                 cited[page.path] += share * seeds[path] / math.sqrt(len(ends))
     return dict(cited)
-

@@ -39,7 +39,11 @@ class TopicRow(NamedTuple):
         """Wins and tries on some targets (on all, where none are named), in brackets those of the target itself, and the best gain; empty for less than two tries."""
         tries = [t for t in self.tries if not targets or t.target in targets]
         won = [t for t in tries if t.verdict == Verdict.SUPPORTED]
-        here = f" ({sum(t.target == own for t in won)}/{n})" if (n := sum(t.target == own for t in tries)) else ""
+        here = (
+            f" ({sum(t.target == own for t in won)}/{n})"
+            if (n := sum(t.target == own for t in tries))
+            else ""
+        )
         best = max((t for t in won if t.size and t.size > 0), key=lambda t: (t.size, t.path), default=None)  # fmt: skip
         brought = f" best {best.change}" if best and "%" in best.change else ""
         name = cut(self.name.partition(" (")[0], _LONGEST_NAME)
@@ -100,4 +104,3 @@ def _touched(view: View, weights: dict[str, float]) -> list[str]:
     count = "select anchor, count(*) from topic_page group by anchor"
     sizes = view.once("topic sizes", "", lambda: dict(view.db.execute(count)))
     return sorted(votes, key=lambda a: (-votes[a] / sizes[a] ** 0.5, a))[:_TOUCHED]
-

@@ -13,19 +13,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kb import KbError, exports, store
-from kb.page import Page
-from kb.store import Kept, digest_of
+from kb.store import Kept, digest_of, row_of, value_of
 from kb.trail.facts import Facts, Place, VerdictRead, from_row
 from kb.trail.facts import from_row as facts_in
 
 if TYPE_CHECKING:
     from kb.graph import Graph
     from kb.trail.frontier import metric_named
-    from kb.trail.parts import Part
+    from kb.trail.page_facts import facts_of, read_facts
+    from kb.trail.parts import parts_of
     from kb.trail.transfers import Lesson
 
 __all__ = [
@@ -53,20 +52,27 @@ __all__ = [
     "trail_of",
 ]
 
-# Loaded when it is first asked for: most commands judge no frontier.
-__getattr__ = exports(__name__, {"frontier": ("metric_named",)})
+# Loaded when they are first asked for: most commands take facts from the tables and judge no frontier.
+__getattr__ = exports(
+    __name__,
+    {
+        "frontier": ("metric_named",),
+        "page_facts": ("facts_of", "read_facts"),
+        "parts": ("parts_of",),
+    },
+)
 
 # Trail order of something: date, number, path. Experiments with a smaller one came before it.
 Moment = tuple[str, int, str]
+_LAST = "9999", 0, ""
 
 TABLES: tuple[str, ...] = (
     """create table experiment (path text primary key, target text not null, variant text not null, date text not null,
     number integer not null, verdict text, row text not null) without rowid""",
     "create index experiment_order on experiment (target, date, number, path)",
     # What other targets may learn of a target's wins, and how near two targets are.
-    "create table lesson (path text not null, target text not null, date text not null, number integer not null, place integer not null, "
-    "size real not null, subject text not null, text text not null, quote text not null, point text not null, settings text not null, "
-    "upto integer not null, primary key (path, subject)) without rowid",
+    "create table lesson (path text not null, subject text not null, target text not null, date text not null, number integer not null, "
+    "row text not null, primary key (path, subject)) without rowid",
     "create table kin (target text not null, other text not null, nearness real not null, primary key (target, other)) without rowid",
 )
 
@@ -125,28 +131,6 @@ def relatives_of(trail: Trail, kept: Kept) -> Relatives:
     return Relatives(lessons, kinship_of(traits))
 
 
-def facts_of(page: Page, text: str, words: Mapping[str, str] = {}) -> bytes | None:
-    """Facts of an experiment page as a row of the tables; None for any other page. `words` are an owner's own for verdicts."""
-    # What reads pages loads late: most commands take facts from the tables.
-    from kb.trail import page_facts
-
-    return page_facts.facts_of(page, text, words)
-
-
-def parts_of(page: Page, text: str) -> "tuple[Part, ...]":
-    """The experiments of a page that holds many, a heading each; none for any other page."""
-    from kb.trail import parts
-
-    return parts.parts_of(page, text)
-
-
-def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
-    """Facts of an experiment page and its text (newlines `\\n`)."""
-    from kb.trail import page_facts
-
-    return page_facts.read_facts(page, text, words)
-
-
 def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
     """Trail of all (path, facts row) pairs."""
     from kb.trail.frontier import metric_named
@@ -164,39 +148,28 @@ def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
 
 def save(db: sqlite3.Connection, trail: Trail, relatives: Relatives) -> None:
     """Write what a fresh process needs to load the trail of one target quickly."""
-    from kb.trail.transfers import Lesson
-
     runs = (
         (e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path])
         for e in trail.experiments
     )
     store.replace_rows(db, "experiment", runs)
-    columns = attrgetter(*Lesson.__slots__)
-    taught = (columns(lesson) for own in relatives.lessons.values() for lesson in own)
+    taught = (
+        (w.path, w.subject, w.target, w.date, w.number, row_of(w))
+        for own in relatives.lessons.values()
+        for w in own
+    )
     store.replace_rows(db, "lesson", taught)
     store.replace_rows(db, "kin", ((*pair, near) for pair, near in relatives.kin.items()))
 
 
 def experiments(
-    db: sqlite3.Connection,
-    *,
-    target: str | None = None,
-    before: Moment | None = None,
-    last: int | None = None,
+    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None
 ) -> tuple[Facts, ...]:
-    """Experiments in trail order: of one target or of all, strictly earlier than `before`, the `last` so many only."""
-    where, values = [], []
-    if target is not None:
-        where.append("target = ?")
-        values.append(target)
-    if before is not None:
-        where.append("(date, number, path) < (?, ?, ?)")
-        values.extend(before)
-    query = f"select row from experiment{' where ' + ' and '.join(where) if where else ''} order by date desc, number desc, path desc"
-    if last is not None:
-        query += " limit ?"
-        values.append(last)
-    return tuple(from_row(row) for (row,) in db.execute(query, values))[::-1]
+    """Experiments in trail order: of one target or of all, strictly earlier than `before`."""
+    own = "" if target is None else "target = ? and "
+    query = f"select row from experiment where {own}(date, number, path) < (?, ?, ?) order by date, number, path"
+    rows = db.execute(query, (*([target] if own else []), *(before or _LAST)))
+    return tuple(from_row(row) for (row,) in rows)
 
 
 def experiment(db: sqlite3.Connection, path: str) -> Facts | None:
@@ -249,27 +222,19 @@ def lessons(
     """What all targets but one teach, strictly earlier than `before`, without what names a run that was later."""
     from kb.trail.transfers import Lesson
 
-    moment = before or ("9999", 0, "")
-    query = "select * from lesson where target <> ? and (date, number, path) < (?, ?, ?) order by path, subject"
-    taught = tuple(Lesson(*row) for row in db.execute(query, (target, *moment)))
+    query = "select row from lesson where target <> ? and (date, number, path) < (?, ?, ?) order by path, subject"
+    rows = db.execute(query, (target, *(before or _LAST)))
+    taught = tuple(value_of(row, Lesson) for (row,) in rows)
     if before is None:
         return taught
     # What a page of a trail that went on names was written there when it was run; else its own day is the limit.
-    later = {
-        t
-        for (t,) in db.execute(
-            "select distinct target from experiment where (date, number, path) >= (?, ?, ?)", moment
-        )
-    }
-    rows = db.execute(
-        "select target, max(number) from experiment where (date, number, path) < (?, ?, ?) group by target",
-        moment,
-    )
-    last = dict(rows)
+    query = "select target, max(number * was), min(was) from (select target, number, (date, number, path) < (?, ?, ?) as was from experiment) group by target"
+    known = {name: (last, bool(ended)) for name, last, ended in db.execute(query, before)}
     return tuple(
         w
         for w in taught
-        if w.upto <= last.get(w.target, 0) or w.target not in later and w.date < before[0]
+        for last, ended in (known[w.target],)
+        if w.upto <= last or ended and w.date < before[0]
     )
 
 

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from kb import regex
 from kb.run.noise import gain_of
@@ -15,6 +16,9 @@ from kb.trail.frontier import Frontier, kept, points_of
 from kb.trail.handles import label_of
 from kb.trail.line import repeats, words_of
 from kb.trail.outline import Phrases
+
+if TYPE_CHECKING:
+    from kb.trail.transfers import Lesson
 
 _LABEL = regex(
     r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+(?!\d)\s*|$)",
@@ -45,18 +49,24 @@ _VERDICT_WORD = regex(
 
 
 class Outcomes:
-    """The runs of one target, with what follows from all of them together: gains, and sentences that many of them repeat."""
+    """The runs of one target, with what follows from all of them together: gains, and sentences that many of them repeat. `lessons` are what
+    other targets' runs teach, those of `kin` by how near they are.
+    """
 
     def __init__(
-        self, runs: Sequence[Facts], frontiers: Sequence[Frontier], *, targets: Iterable[str] = ()
+        self,
+        runs: Sequence[Facts],
+        frontiers: Sequence[Frontier],
+        *,
+        lessons: "Iterable[Lesson]" = (),
+        kin: Mapping[str, float] = {},
     ):
-        self.runs, self.frontiers = runs, frontiers
+        self.runs, self.frontiers, self.kin = runs, frontiers, kin
+        lessons = tuple(lessons)
+        self.lessons = [w for w in lessons if kin.get(w.target)]
         # Names of targets are written like settings (`llama3`) and are none.
-        self.names = frozenset(
-            w
-            for t in (*targets, *(e.target for e in runs[:1]))
-            for w in words_of(t.replace("_", " "))
-        )
+        targets = {w.target for w in lessons} | {e.target for e in runs[:1]}
+        self.names = frozenset(w for t in targets for w in words_of(t.replace("_", " ")))
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)

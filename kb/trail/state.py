@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
@@ -37,26 +36,15 @@ class State:
 
     def near(self, nearness: Mapping[str, float]) -> "State":
         """The same with the lines of parts that are lists by weight in the order in which they answer a question: `nearness` by page."""
-        parts = {
-            part.name: tuple(_nearest(self.parts[part.name], nearness)) if part.ranked else lines
-            for part in STATE_PARTS
-            for lines in (self.parts[part.name],)
-        }
-        return State(self.target, self.frontiers, parts)
+        ranked = (part.name for part in STATE_PARTS if part.ranked)
+        parts = {name: tuple(_nearest(self.parts[name], nearness)) for name in ranked}
+        return State(self.target, self.frontiers, {**self.parts, **parts})
 
 
 def _nearest(lines: Sequence[Line], nearness: Mapping[str, float]) -> list[Line]:
     """Lines whose page answers a question go ahead, the first ones less easily overtaken."""
     weights = [-1 / (2 + at) - nearness.get(line.path, 0.0) for at, line in enumerate(lines)]
     return [lines[at] for at in sorted(range(len(lines)), key=weights.__getitem__)]
-
-
-class StateMatter(NamedTuple):
-    """What the parts of a state are put together from: a target's runs with their outcomes, what runs of kin teach."""
-
-    outcomes: Outcomes
-    lessons: tuple[Lesson, ...]
-    kin: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +60,7 @@ class StatePart:
     slice: str
     why: str
     share: float
-    lines: Callable[[StateMatter], Iterable[Line]]
+    lines: Callable[[Outcomes], Iterable[Line]]
     ranked: bool = False
     others: bool = False
 
@@ -89,13 +77,9 @@ def state_of(
     """State of a target (`of` it some parts) from its runs in trail order and from what other targets' runs teach; `stated` is the metric that
     its page names, `kin` how near those targets are.
     """
-    frontiers = frontiers_of(runs, stated=stated)
-    lessons, kin = tuple(lessons), kin or {}
-    outcomes = Outcomes(runs, frontiers, targets={w.target for w in lessons})
-    related = tuple(w for w in lessons if kin.get(w.target))
-    matter = StateMatter(outcomes, related, kin)
-    parts = {part.name: tuple(part.lines(matter)) for part in of or STATE_PARTS}
-    return State(target, frontiers, parts)
+    outcomes = Outcomes(runs, frontiers_of(runs, stated=stated), lessons=lessons, kin=kin or {})
+    parts = {part.name: tuple(part.lines(outcomes)) for part in of or STATE_PARTS}
+    return State(target, outcomes.frontiers, parts)
 
 
 def _standing(outcomes: Outcomes) -> Iterable[Line]:
@@ -208,13 +192,13 @@ def _recent(outcomes: Outcomes) -> Iterable[Line]:
 
 # A part of a state, of its page and of a slice is one row here. What one leaves of its share the next may use.
 STATE_PARTS = (
-    StatePart(name="standing", heading="Frontier", most=8, slice="state", why="frontier", share=0.07, lines=lambda m: _standing(m.outcomes)),
-    StatePart(name="config", heading="Configuration", most=24, slice="state", why="configuration", share=0.17, lines=lambda m: configuration_lines(m.outcomes)),
-    StatePart(name="profile", heading="Where time goes", most=16, slice="state", why="buckets", share=0.13, lines=lambda m: bucket_lines(m.outcomes)),
-    StatePart(name="memory", heading="Memory", most=12, slice="state", why="memory", share=0.07, lines=lambda m: _memory(m.outcomes)),
-    StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.18, ranked=True, lines=lambda m: dead_lines(m.outcomes)),
-    StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.06, lines=lambda m: _recent(m.outcomes)),
-    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.19, ranked=True, others=True, lines=lambda m: transfer_lines(m.outcomes.runs, m.lessons, m.kin)),
-    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, lines=lambda m: lead_lines(m.outcomes)),
-    StatePart(name="disputed", heading="Disputed", most=12, slice="disputed", why="disputed", share=0.03, lines=lambda m: disputed_lines(m.outcomes)),
+    StatePart(name="standing", heading="Frontier", most=8, slice="state", why="frontier", share=0.07, lines=_standing),
+    StatePart(name="config", heading="Configuration", most=24, slice="state", why="configuration", share=0.17, lines=configuration_lines),
+    StatePart(name="profile", heading="Where time goes", most=16, slice="state", why="buckets", share=0.13, lines=bucket_lines),
+    StatePart(name="memory", heading="Memory", most=12, slice="state", why="memory", share=0.07, lines=_memory),
+    StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.18, ranked=True, lines=dead_lines),
+    StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.06, lines=_recent),
+    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.19, ranked=True, others=True, lines=transfer_lines),
+    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, lines=lead_lines),
+    StatePart(name="disputed", heading="Disputed", most=12, slice="disputed", why="disputed", share=0.03, lines=disputed_lines),
 )  # fmt: skip

@@ -2,19 +2,19 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, permutations
+from itertools import permutations
 from typing import NamedTuple
 
 from kb.schema import Verdict
-from kb.text import cut, unit_of
+from kb.text import cut
 from kb.text import words_of as text_words
 from kb.trail.configuration import is_watched
 from kb.trail.facts import Facts, TableTry
-from kb.trail.frontier import frontiers_of, kept, metric_of, points_of
+from kb.trail.frontier import frontiers_of, kept, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, repeats, words_of
@@ -28,20 +28,14 @@ _LARGEST, _NOISE = 0.15, 0.002
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
 _SUBJECT, _QUOTE = 100, 170
-# So many wins are told before what the fullest of them were set to.
-_STACKED = 4
 # Nobody reads on, and each is held beside all before it.
 _MOST_TOLD = 100
 # So many wins next to each other in weight stand together by their target, whose name and size of work are told once.
 _TOGETHER = 20
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
-# So many settings in common tell the same stack, and so many that are not another; of so many targets that is told, in so many characters.
-_SAME_STACK, _STACKS, _LONGEST_STACK = 3, 2, 450
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
-# A target that shares no name, folder or variant is far; of all such together so many wins are told.
-_NEAR, _MOST_FAR = 1.0, 3
 # A run here that lost tried the same where it shares so much of the shorter title.
 _ALIKE = 0.6
 # A win is supported, and a reference a baseline, without saying.
@@ -80,30 +74,21 @@ class Lesson:
 
 
 class Traits(NamedTuple):
-    """What tells the relatives of a target: shares of its tags, its variants, keys of its settings, the kind of its metric."""
+    """What tells the relatives of a target: shares of its tags, and its variants."""
 
     tags: dict[str, float]
     variants: tuple[str, ...]
-    settings: tuple[str, ...]
-    measures: str
 
 
 def traits_of(runs: Sequence[Facts]) -> Traits:
     """Traits of a target from its runs."""
     tags = Counter(tag.lower() for e in runs for tag in e.tags)
-    metric = metric_of(runs)
-    unit = unit_of(metric.unit or metric.name.rpartition("_")[2]) if metric else None
-    settings = {key_of(v.name) for e in runs for v in e.settings if not is_common(v.name)}
-    return Traits(
-        {tag: n / len(runs) for tag, n in tags.items()},
-        tuple(sorted({e.variant for e in runs if e.variant})),
-        tuple(sorted(settings)),
-        unit.dimension if unit else "",
-    )
+    variants = sorted({e.variant for e in runs if e.variant})
+    return Traits({tag: n / len(runs) for tag, n in tags.items()}, tuple(variants))
 
 
 def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
-    """How near each two targets are: by the folders and words of their names, their variants, their tags, what both set, and what they measure.
+    """How near each two targets are: by the folders and words of their names, their variants and their tags.
 
     Targets that share none of these have nothing to learn from each other and stand in no pair.
     """
@@ -115,12 +100,10 @@ def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
         mine, theirs = traits[one], traits[other]
         folders = set(one.split("/")) & set(other.split("/"))
         called = names[one] & names[other] - common - set(text_words(" ".join(folders)))
-        shared = sum(min(share, theirs.tags.get(tag, 0.0)) for tag, share in mine.tags.items())
+        tags = sum(min(share, theirs.tags.get(tag, 0.0)) for tag, share in mine.tags.items())
         variants = not set(mine.variants).isdisjoint(theirs.variants)
-        stack = len(set(mine.settings).intersection(theirs.settings)) >= _SAME_STACK
-        alike = mine.measures and mine.measures == theirs.measures
-        if folders or called or variants or shared or stack or alike:
-            near = 0.5 * (len(folders) + min(1.0, shared)) + 0.3 * variants + 0.8 * bool(called)
+        near = 0.5 * (len(folders) + min(1.0, tags)) + 0.3 * variants + 0.8 * bool(called)
+        if near:
             kin[one, other] = 0.5 + near
     return kin
 
@@ -219,55 +202,31 @@ def _here(runs: Sequence[Facts]) -> _Here:
     )
 
 
-def transfer_lines(
-    runs: Sequence[Facts],
-    lessons: Iterable[Lesson],
-    kin: Mapping[str, float],
-) -> Iterable[Line]:
+def transfer_lines(outcomes: Outcomes) -> Iterable[Line]:
     """Wins of other targets by levers that this one's runs did not pull or did not win with, by kinship, gain and newness."""
-    here = _here(runs)
-    wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
-    stacks = list(_stacks(wins, kin, here))
-    best = _best(wins, kin, here)
-    spoken: set[tuple[str, str]] = set()
-    for place, win in enumerate(_by_home(best, kin, here)):
-        yield from stacks if place == _STACKED else ()
-        head = _home(win, here)
-        notes = [n for n in _conditions(win, here) if (win.target, n) not in spoken]
-        spoken.update((win.target, n) for n in notes)
-        if win.quote and "+" not in win.text:
-            notes.append(win.quote)
-        yield Line(f"{head}{'; '.join((f'{handle(win.path)} {win.text}', *notes))}", win.path, head)
-    yield from stacks if len(best) <= _STACKED else ()
+    here, spoken = _here(outcomes.runs), set()
+    best = _best(outcomes, here)
+    for at in range(0, len(best), _TOGETHER):
+        together = best[at : at + _TOGETHER]
+        homes = [_home(win, here) for win in together]
+        for place in sorted(range(len(homes)), key=lambda i: homes.index(homes[i])):
+            win, head = together[place], homes[place]
+            notes = [n for n in _conditions(win, here) if (win.target, n) not in spoken]
+            spoken.update((win.target, n) for n in notes)
+            notes += [win.quote] if win.quote and "+" not in win.text else []
+            text = "; ".join((f"{handle(win.path)} {win.text}", *notes))
+            yield Line(f"{head}{text}", win.path, head)
 
 
-def _best(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> list[Lesson]:
-    """The wins that weigh most, each subject once, those of far targets last."""
-    weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
-    wins = [w for w in wins if weights[id(w)]]
-    ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
-    best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
-    near, far = ([w for w in best if (kin[w.target] >= _NEAR) == side] for side in (True, False))
-    return [*near, *far[:_MOST_FAR]]
-
-
-def _stacks(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> Iterator[Line]:
-    """Of the nearest targets the win that sets most of what no run here set, with these settings as a command takes them."""
-    fullest: dict[str, tuple[int, tuple[str, int, str], Lesson, list[str]]] = {}
-    for win in wins:
-        lacking = [s for s in win.settings.split("\n") if _is_lacking(*s.partition("="), here)]
-        row = len(lacking), win.order, win, lacking
-        fullest[win.target] = max(fullest.get(win.target, row), row, key=lambda r: r[:2])
-    nearest = sorted(fullest.values(), key=lambda r: (-kin[r[2].target], -r[0], r[2].target))
-    for _, _, win, lacking in [r for r in nearest if r[0] >= _SAME_STACK][:_STACKS]:
-        text = f"{handle(win.path)} was set, as no run here: {' '.join(lacking)}"
-        yield Line(f"{_home(win, here)}{cut(text, _LONGEST_STACK)}", win.path, _home(win, here))
-
-
-def _is_lacking(name: str, sign: str, _: str, here: _Here) -> bool:
-    """Whether a command line or an environment hands a setting to a run, and none of the runs here had it."""
-    handed = name.startswith("--") or sign and (name[0] == "-" or name.isupper())
-    return bool(handed) and key_of(name) not in here.keys and not is_watched(name)
+def _best(outcomes: Outcomes, here: _Here) -> list[Lesson]:
+    """The wins that weigh most, each subject once."""
+    wins = [w for w in outcomes.lessons if w.size > _NOISE]
+    weights = {id(w): outcomes.kin[w.target] * _weight(w, here) for w in wins}
+    best: dict[frozenset[str], Lesson] = {}
+    for win in sorted(wins, key=lambda w: (-weights[id(w)], w.order)):
+        if weights[id(win)]:
+            best.setdefault(words_of(win.subject), win)
+    return list(best.values())[:_MOST_TOLD]
 
 
 def _home(win: Lesson, here: _Here) -> str:
@@ -275,16 +234,6 @@ def _home(win: Lesson, here: _Here) -> str:
     name = "/".join(p.split("_")[0] for p in win.target.split("/"))
     elsewhere = f" (here {here.point})" if win.point != here.point else ""
     return f"{name}, size {win.point}{elsewhere}: " if win.point and here.point else f"{name}: "
-
-
-def _by_home(best: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> Iterator[Lesson]:
-    """Wins next to each other in weight, together by their target and size of work."""
-    for at in range(0, len(best), _TOGETHER):
-        homes: dict[tuple[str, str], list[Lesson]] = defaultdict(list)
-        for win in best[at : at + _TOGETHER]:
-            homes[win.target, win.point].append(win)
-        nearest = sorted(homes.items(), key=lambda h: (-kin[h[0][0]], h[0][1] != here.point))
-        yield from chain.from_iterable(wins for _, wins in nearest)
 
 
 def _weight(win: Lesson, here: _Here) -> float:
