@@ -158,7 +158,9 @@ def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
     for chunk in filter(None, map(view.masked, directions[:most])):
         text = cut(" ".join(statements_of(chunk.text)), 300 if tokens < 300 else 420)
         if text and not into.says(text):
-            into.words("retrospective", path, chunk.anchor, why="", text=text, most=ceiling)
+            into.words(
+                "retrospective", path, chunk.anchor, why="directions", text=text, most=ceiling
+            )
 
 
 def _retrospective(into: OpenSlice) -> str:

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from kb import search
 from kb.schema import FAILED
-from kb.search.prose import SHORTEST, cut
+from kb.search.prose import SHORTEST, cut, sentences_of
 from kb.slices.excerpt import excerpt_of
 from kb.slices.question import Question
 from kb.slices.request import LOOK as LOOK_TOKENS
-from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of, lines_of, name_of
+from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, lines_of, name_of
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of, packed
 from kb.text import LOOK
@@ -49,6 +49,7 @@ class OpenSlice:
         # Plain prose has more characters a token: what is meant for one look holds that too.
         self.printable = LOOK - _HEAD_CHARACTERS if budget <= LOOK_TOKENS else _UNBOUND
         self.parts: dict[str, list[Item]] = {}
+        self.heads: dict[str, str] = {}
         self.omitted: list[Omitted] = []
         self.paths: set[str] = set()
         # Pages that are told in full: a short page is so by little.
@@ -81,7 +82,7 @@ class OpenSlice:
         return True
 
     def section(self, part: str, path: str, place: str, *, size: int, why: str = "") -> None:
-        """Bring what a run says at one of its places, or any other page as a whole, cut to the question, unless the slice says it already."""
+        """Bring what a run says at one of its places, or any other page as a whole, cut to the question, as far as the slice does not say it already."""
         if self._is_full():
             return
         facts = self.question.facts(path)
@@ -89,7 +90,8 @@ class OpenSlice:
         chunks = [] if facts and not at else self.view.chunks(path)
         chunks = [c for c in chunks if not at or at.start <= c.line < at.end]
         anchor, text = self._excerpt(chunks, size=size)
-        if len(text) >= _SHORTEST and not self.says(text):
+        text = " ".join(s for s in sentences_of(text) if not self.says(s))
+        if len(text) >= _SHORTEST:
             self.words(part, path, anchor, why=why or place, text=text)
 
     def words(
@@ -103,23 +105,21 @@ class OpenSlice:
         if self.beyond and self.says(text):
             return True
         item = Item(path, anchor, digest, 0, why, text, quoted, name)
-        held = self.parts.get(part)
-        same = bool(held) and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why)
-        cost = cost_of(item, headless=same)
-        head = 0 if held else tokens_of(f"## {part}\n") + 1
+        head, *printed = lines_of(item)
+        # What heads an item is told once, and where the part is called so not at all.
+        printed = printed if self.heads.get(part, f"- {part}") == head else [head, *printed]
+        opening = [] if part in self.parts else [f"## {part}"]
+        cost = tokens_of("\n".join(printed) + "\n")
+        opened = sum(tokens_of(f"{line}\n") + 1 for line in opening)
         room = self.budget if most is None else min(most, self.budget)
-        characters = len(text) + len(path) + len(why) + _FIELDS
-        printed = sum(len(line) + 1 for line in lines_of(item)[same:]) + (
-            0 if held else len(part) + 4
-        )
-        fits = self.characters + characters <= 4 * self.budget and printed <= self.printable
-        if not fits or self.tokens + cost + head > room:
+        characters = self.characters + len(text) + len(path) + len(why) + _FIELDS
+        printable = self.printable - sum(len(line) + 1 for line in (*opening, *printed))
+        if characters > 4 * self.budget or printable < 0 or self.tokens + cost + opened > room:
             self._leave(path, anchor, "over budget")
             return False
         self.parts.setdefault(part, []).append(replace(item, tokens=cost))
-        self.tokens += cost + head
-        self.characters += characters
-        self.printable -= printed
+        self.heads[part], self.characters, self.printable = head, characters, printable
+        self.tokens += cost + opened
         self.paths.add(path)
         if len(text) >= SHORTEST:
             self.full.add(path)

@@ -88,11 +88,6 @@ def lines_of(item: Item, *, more: str = "") -> list[str]:
     return [head, f"  {ticks}quoted", *(f"  {line}" for line in lines), f"  {ticks}"]
 
 
-def cost_of(item: Item, *, headless: bool = False) -> int:
-    """Tokens of an item as printed; `headless` below another of the same head, which is not printed again."""
-    return tokens_of("\n".join(lines_of(item)[headless:]) + "\n")
-
-
 def to_markdown(slice: Slice, *, explain: bool = False) -> str:
     """The printed slice. With `explain`, every item's cost and all that was left out."""
     about = f" · {slice.target}" if slice.target else ""
@@ -103,7 +98,7 @@ def to_markdown(slice: Slice, *, explain: bool = False) -> str:
     ]
     for part in slice.parts:
         lines.append(f"## {part.name}")
-        last = ""
+        last = f"- {part.name}"
         for item in part.items:
             head, *rest = lines_of(item, more=f"{item.tokens} tokens" if explain else "")
             lines += rest if head == last else [head, *rest]

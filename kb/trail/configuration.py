@@ -37,10 +37,9 @@ _WORK = Phrases(
 # A run that is worse than the best before it by more than this handed none of its settings on.
 _LEFT = -0.02
 # So many settings of one run are named.
-_NAMED = 6
-# Of the runs that the frontier stands on so many are told where none says its settings, each in so many characters; and so many are quoted.
+_NAMED = 3
+# Of the runs that the frontier stands on so many are told where none says its settings, each in so many characters.
 _STANDS_ON, _SUBJECT = 12, 80
-_QUOTED = ((0, 1, 12), (1, 3, 3), (3, 5, 1))
 
 
 def is_watched(name: str) -> bool:
@@ -49,7 +48,7 @@ def is_watched(name: str) -> bool:
 
 
 def configuration_lines(outcomes: Outcomes) -> Iterable[Line]:
-    """The frontier's settings merged and those of them that nobody varied, then what pages say beside: its own, the baseline's, those it stands on, those after it."""
+    """The frontier's settings merged and those of them that nobody varied, then what pages say beside: its own, the baseline's, those after it."""
     runs, before = outcomes.runs, []
     if outcomes.best is None:
         for e in runs[-1:]:
@@ -62,12 +61,10 @@ def configuration_lines(outcomes: Outcomes) -> Iterable[Line]:
         yield line
     base = [e for e in runs if e.verdict.canonical is Verdict.BASELINE and e is not chain[0]][:1]
     after = [e for e in reversed(runs) if e.order > chain[0].order][:3]
-    own, near, far = ([(e, most) for e in chain[a:b]] for a, b, most in _QUOTED)
-    for e, most in [*own, *((e, 4) for e in base), *near, *((e, 2) for e in after), *far]:
+    for e, most in [(chain[0], 12), *((e, 4) for e in base), *((e, 2) for e in after)]:
         # The head of a setup that kb wrote says what the merged line says.
         notes = [n for n in e.account.config if not n.text.startswith(f"Target {e.target}")]
-        if e is not chain[0]:
-            notes = [n for n in notes if _adds(n.text, merged)]
+        notes = [n for n in notes if e is chain[0] or _adds(n.text, merged)]
         yield from quoted(e, notes[:most], before, most=1000)
 
 
