@@ -1,82 +1,37 @@
 """Where a target's time goes: the bucket tables of its runs, what each bucket takes, and what could at most be won in it. Refuses to add up what a page does not list."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from kb import regex
 from kb.text import cut, numbers_in, unit_of
 from kb.trail.facts import Facts, Note
 from kb.trail.frontier import kept, parents_of
 from kb.trail.handles import handle
-from kb.trail.line import Line, quoted, words_of
-from kb.trail.outcomes import Outcomes, is_repeat, subject_of
+from kb.trail.line import Line, quoted
+from kb.trail.outcomes import Outcomes, is_repeat
 from kb.trail.outline import Phrases
 
 # A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
 _ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
 _MOST_NAMED = 5
-# Words that name no bucket: each holds some.
-_ANY = frozenset(("kernel", "kernels", "custom", "other", "total"))
-# A name and its share where a sentence lists several.
-_LISTED = regex(r"([A-Za-z][\w -]*(?: ?\([^()]*\))?)[:=]? ~?(\d+(?:\.\d+)?) ?%")
 # What a sentence says of a limit is read before what it says of a bucket.
 _LIMITS = Phrases("idle, util\\w*, bound by, \\w+-bound, peak, roofline, headroom", whole=True)
 
 
-class TimeShare(NamedTuple):
-    """One row of a breakdown: its name, its share of the time in per cent, the words that no other row has, and the page that states it."""
-
-    name: str
-    share: float
-    words: frozenset[str]
-    path: str
-
-    def is_met(self, text: str) -> bool:
-        """Whether a text names the bucket, or one of its long words."""
-        head = self.name.partition("(")[0].strip().lower()
-        own = self.words - _ANY
-        return head in text.lower() or any(len(w) > 4 for w in own & words_of(text))
-
-
-def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:
-    """The buckets of the table that stands for the frontier, the largest first."""
-    tables = ((e.path, _shares(e.account.buckets)) for e in _tables(outcomes))
-    path, rows = next(tables, None) or _sentence_breakdown(outcomes)
-    words = [words_of(name) for name, _ in rows]
-    own = (w.difference(*(o for o in words if o is not w)) for w in words)
-    listed = [TimeShare(*row, w, path) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
-    return tuple(sorted(listed, key=lambda b: -b.share))
+def largest_buckets(outcomes: Outcomes) -> list[tuple[float, str, str]]:
+    """(share in per cent, name, page that states it) of the buckets of the table that stands for the frontier, the largest first."""
+    for e in _tables(outcomes):
+        if rows := _shares(e.account.buckets):
+            return sorted(((s, name, e.path) for name, s in rows if s < _ALL), key=lambda b: -b[0])
+    return []
 
 
 def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
-    """What takes most of the time, what a run could at most bring that does away with all of a bucket, and how those came out whose hypothesis names it."""
-    large = [b for b in largest_buckets(outcomes) if b.share >= _LITTLE][:_MOST_NAMED]
-    texts = [(e, f"{subject_of(e)} {e.hypothesis}") for e in outcomes.runs if not is_repeat(e)]
-    aimed = [[e for e, text in texts if b.is_met(text)] for b in large]
-    # Where no hypothesis names a bucket, the lane speaks of them in other words.
-    named = any(aimed)
-    prizes = (
-        f"{cut(b.name, 60)} {b.share:.3g} % (+{100 * b.share / (100 - b.share):.0f} %{_aims(outcomes, runs) * named})"
-        for b, runs in zip(large, aimed, strict=True)
-    )
+    """What takes most of the time, and what a run could at most bring that does away with all of a bucket."""
+    large = [b for b in largest_buckets(outcomes) if b[0] >= _LITTLE][:_MOST_NAMED]
+    prizes = (f"{cut(name, 60)} {s:.3g} % (+{100 * s / (100 - s):.0f} %)" for s, name, _ in large)
     if large:
         text = f"time goes to (at most to be won): {', '.join(prizes)}"
-        yield Line(text, large[0].path)
-
-
-def _aims(outcomes: Outcomes, aimed: Sequence[Facts]) -> str:
-    won = [e for e in aimed if kept(e)]
-    best = max(won, key=lambda e: outcomes.gains.get(e.path, 0.0), default=None)
-    brought = f", best {handle(best.path)} {outcomes.result(best)}".rstrip() if best else ""
-    return f"; {len(won)} of {len(aimed)} aimed runs won{brought}" if aimed else "; 0 runs aimed"
-
-
-def _sentence_breakdown(outcomes: Outcomes) -> tuple[str, list[tuple[str, float]]]:
-    """The breakdown that a sentence lists, of the run that stands nearest to the frontier, behind the path of its page."""
-    notes = ((e.path, n.text) for e in _order(outcomes) for n in e.account.profile)
-    lists = ((path, _LISTED.findall(text)) for path, text in notes)
-    path, listed = next((rows for rows in lists if len(rows[1]) >= _ROWS), ("", []))
-    return path, [(name.strip(), float(share)) for name, share in listed]
+        yield Line(text, large[0][2])
 
 
 def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:

@@ -22,6 +22,7 @@ _LAST_RUNS = 40
 _SAME, _LEAST = 0.6, 3
 # A lead's heading ends where its sentence turns. A run that says so much of it takes the lead, where so much stands in what it tried.
 _TURN = regex(r"[:.;,]\s|\s[—–=-]\s|\s\(")
+_TITLES = regex(r",\s(?=[A-Z][a-z])")
 _SAYS, _TRIES, _CLAIM, _READ = 0.75, 0.4, 500, 240
 # A word that more of a trail's titles carry tells none of its runs from another.
 _USUAL = 1 / 3
@@ -44,7 +45,7 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     counts = Counter(w for e in runs for w in _terms(subject_of(e)))
     plain = frozenset(w for w, n in counts.items() if n > max(_LEAST, _USUAL * len(runs)))
     for age, e in enumerate(reversed(runs[-last:])):
-        for place, text in enumerate(n.text for n in e.account.leads):
+        for place, text in enumerate(t for n in e.account.leads for t in _each(n.text)):
             head = _terms(_TURN.split(text, maxsplit=1)[0])
             again = head in heads or repeats(text, before)
             if len(words_of(text)) >= _LEAST and not _NO_IDEA.search(text) and not again:
@@ -61,6 +62,12 @@ def lead_lines(outcomes: Outcomes) -> Iterable[Line]:
     for lead in sorted(leads, key=lambda lead: lead.age / 4 + lead.place / 8):
         name = f"{handle(lead.run.path)}: "
         yield Line(f"{name}{cut(lead.text, _LONGEST)}", lead.run.path, name)
+
+
+def _each(text: str) -> list[str]:
+    """The leads of a text that lists several by their titles, else the text."""
+    titles = _TITLES.split(text)
+    return titles if all(t.count(" ") > 1 for t in titles) else [text]
 
 
 def _takes(run: Facts, text: str, plain: frozenset[str]) -> bool:

@@ -36,6 +36,8 @@ _TOGETHER = 20
 _REFERENCE, _OTHER_SIZE = 3, 0.6
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
+# A target that shares no name, folder or variant is far; of all such together so many wins are told.
+_NEAR, _MOST_FAR = 1.0, 3
 # A run here that lost tried the same where it shares so much of the shorter title.
 _ALIKE = 0.6
 # A win is supported, and a reference a baseline, without saying.
@@ -219,14 +221,16 @@ def transfer_lines(outcomes: Outcomes) -> Iterable[Line]:
 
 
 def _best(outcomes: Outcomes, here: _Here) -> list[Lesson]:
-    """The wins that weigh most, each subject once."""
+    """The wins that weigh most, each subject once; few of far targets, and these last."""
     wins = [w for w in outcomes.lessons if w.size > _NOISE]
     weights = {id(w): outcomes.kin[w.target] * _weight(w, here) for w in wins}
     best: dict[frozenset[str], Lesson] = {}
     for win in sorted(wins, key=lambda w: (-weights[id(w)], w.order)):
         if weights[id(win)]:
             best.setdefault(words_of(win.subject), win)
-    return list(best.values())[:_MOST_TOLD]
+    near = {win: outcomes.kin[win.target] >= _NEAR for win in list(best.values())[:_MOST_TOLD]}
+    far = [win for win in near if not near[win]][:_MOST_FAR]
+    return [*filter(near.__getitem__, near), *far]
 
 
 def _home(win: Lesson, here: _Here) -> str:
