@@ -64,7 +64,7 @@ EDITS = {
     "lint rule": ("lint/rules/shouting.py", "", RULE),
     "column of the run table": ("site/runs.py", "COLUMNS = (", 'COLUMNS = (\n    RunColumn("Pages", "text", lambda r: r.facts.path, lambda r: "in " + r.facts.path),'),
     "noise threshold": ("run/noise.py", "SMALLEST_GAIN = 0.01", "SMALLEST_GAIN = 0.07"),
-    "part of a slice": ("trail/state.py", "STATE_PARTS = (", 'STATE_PARTS = (\n    StatePart(name="oldest", heading="Oldest run", most=1, slice="oldest", why="first of all", share=1.0, lines=lambda m: [Line(f"began with {m.outcomes.runs[0].title}", m.outcomes.runs[0].path)]),'),
+    "part of a slice": ("trail/state.py", "STATE_PARTS = (", 'STATE_PARTS = (\n    StatePart(name="oldest", heading="Oldest run", most=1, slice="oldest", why="first of all", share=1.0, lines=lambda o: [Line(f"began with {o.runs[0].title}", o.runs[0].path)]),'),
     "token estimate": ("slices/tokens.py", "math.ceil(sum(", "math.ceil(1000 * sum("),
 }  # fmt: skip
 RUN = """---
