@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from kb import KbError, indexes, page, refuted, search, store, trail
 from kb.build import _turn, build
-from kb.indexes import render
+from kb.indexes import topic_files
 
 PAGES = {
     "wiki/index.md": "---\ntitle: Home\ntype: index\n---\n# Home\n\n- [Tiling](concepts/tiling.md)\n- [t](targets/t.md)\n",
@@ -297,7 +297,7 @@ def test_a_page_that_comes_renders_no_list_of_another_type_and_moves_no_rank_of_
     layout = make_base(PAGES | {f"wiki/concepts/c{n}.md": f"# C{n}\n\n[t](tiling.md)\n" for n in range(200)})
     build(layout)
     listed, written = [], []
-    part, rows = render._catalog_part, store.tables.replace_rows
+    part, rows = topic_files._catalog_part, store.tables.replace_rows
 
     def replaced(db, table, wanted):
         before = db.total_changes
@@ -308,7 +308,7 @@ def test_a_page_that_comes_renders_no_list_of_another_type_and_moves_no_rank_of_
         with contextlib.closing(store.state(layout)) as db:
             return set(db.execute("select rowid, path from neighbours"))
 
-    monkeypatch.setattr(render, "_catalog_part", lambda name, pages: listed.append(name) or part(name, pages))
+    monkeypatch.setattr(topic_files, "_catalog_part", lambda name, pages: listed.append(name) or part(name, pages))
     monkeypatch.setattr(store, "replace_rows", replaced)
     (layout.wiki / "targets/u.md").write_text("---\ntype: target\n---\n# U\n\n[t](../concepts/tiling.md)\n")
     before = numbered()

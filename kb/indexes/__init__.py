@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 from kb import exports
 
 if TYPE_CHECKING:
-    from kb.indexes.files import compiled
+    from kb.indexes.files import TABLES, compiled, save
     from kb.indexes.notes import notes_of
     from kb.indexes.refuted_lists import refuted_files
-    from kb.indexes.tables import TABLES, save
 
 __all__ = ["TABLES", "compiled", "notes_of", "refuted_files", "save"]
 
@@ -16,9 +15,8 @@ __all__ = ["TABLES", "compiled", "notes_of", "refuted_files", "save"]
 __getattr__ = exports(
     __name__,
     {
-        "files": ("compiled",),
+        "files": ("TABLES", "compiled", "save"),
         "notes": ("notes_of",),
         "refuted_lists": ("refuted_files",),
-        "tables": ("TABLES", "save"),
     },
 )

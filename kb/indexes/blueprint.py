@@ -2,15 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
-from kb.indexes.gains import kept_only, paid
+from kb.indexes.gains import paid
 from kb.indexes.notes import cut
-from kb.indexes.render import Material, bytes_of, cell, experiment_rows, link, page_head
+from kb.indexes.render import cell, index_file, link, run_table, table
+from kb.indexes.topic_files import Material, best_of, change_at
 from kb.indexes.topics import Topic
-from kb.schema import Verdict
+from kb.schema import FAILED, Verdict
 from kb.store import to_json
-from kb.trail import Facts
 
 _MOST_PHASES = 5
 _MOST_ROWS = 8
@@ -18,217 +17,166 @@ _MOST_FAILED = 4
 _MOST_STEPS = 10
 _MOST_OTHER = 20
 _HANDFUL = 4
+_LEAD = (
+    "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it. "
+    "A run is told once, under the topic whose name it says most of; kept are runs that their loop built on although no verdict supports them."
+)
 
 
 def blueprint_files(
     topics: tuple[Topic, ...], material: Material
 ) -> tuple[dict[str, bytes], list[list[str]]]:
     """`blueprint.md` and `.json`; and the anchors of each phase's topics."""
-    topics = _told_once(topics)
-    won = [e for e in material.trail.experiments if paid(e)]
+    names, home = {t.anchor: t.name for t in topics}, _homes(topics)
+    own = defaultdict[str, list[dict]](list)
+    for path in sorted(home, key=lambda p: material.facts[p].order, reverse=True):
+        own[home[path]].append(material.runs[path])
+    won = [row for row in material.runs.values() if paid(row)]
     phases = [
-        [(topic, _state(topic, material)) for topic in phase] for phase in _phases(topics, won)
+        [_state(anchor, names[anchor], own[anchor]) for anchor in p] for p in _phases(home, won)
     ]
+    other = _by_size(row for row in won if row["path"] not in home)
     chains = _chains(won, material)
-    traps = _traps(topics, material)
-    lines = page_head(
-        "Blueprint",
-        "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it. "
-        "A run is told once, under the topic whose name it says most of; kept are runs that their loop built on although no verdict supports them.",
-    )
-    lines += _ladder(phases, material)
+    traps = sorted(_traps(own), key=lambda trap: (-trap[2], names[trap[0]]))[:20]
+    lines = _ladder(phases, material)
     for number, phase in enumerate(phases, 1):
-        lines += [f"## Phase {number}: {cut(', '.join(t.name for t, _ in phase[:3]), 120)}", ""]
-        for topic, state in phase:
-            lines += _topic_lines(topic, state, material)
-    listed = {path for t in topics for path in t.experiments}
-    other = _by_size((e for e in won if e.path not in listed), material)
-    lines += _other_lines(other, material)
-    lines += ["## What compounds", "", *_chain_lines(chains, material), "", "## Traps", ""]
+        title = cut(", ".join(state["topic"] for state in phase[:3]), 120)
+        lines += [f"## Phase {number}: {title}", ""]
+        lines += (line for state in phase for line in _topic_lines(state, material))
+    if other:
+        lines += ["## Gains under no topic", "", *run_table(other[:_MOST_OTHER])]
+        lines += _more(len(other) - _MOST_OTHER)
+    lines += ["## What compounds", "", *_chain_lines(chains), "", "## Traps", ""]
     lines += [
-        f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"
-        for topic, failed, count in traps
+        f"- **{cell(names[anchor], 80)}**: {count} of {len(own[anchor])} tries failed, last {link(last)}: "
+        + cell(material.facts[last["path"]].because, 200)
+        for anchor, last, count in traps
     ]
     twin = {
-        "phases": [
-            {"phase": n, "topics": [state for _, state in phase]}
-            for n, phase in enumerate(phases, 1)
-        ],
-        "other": [e.path for e in other],
-        "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
+        "phases": [{"phase": n, "topics": phase} for n, phase in enumerate(phases, 1)],
+        "other": [row["path"] for row in other],
+        "compounds": [{"target": t, "chain": [row["path"] for row in c]} for t, c in chains],
         "traps": [
-            {"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path}
-            for t, f, n in traps
+            {"topic": names[a], "failed": n, "tried": len(own[a]), "last": last["path"]}
+            for a, last, n in traps
         ],
     }
-    anchors = [[topic.anchor for topic, _ in phase] for phase in phases]
-    return {"blueprint.md": bytes_of(lines), "blueprint.json": to_json(twin)}, anchors
+    anchors = [[state["anchor"] for state in phase] for phase in phases]
+    text = index_file("Blueprint", _LEAD, lines)
+    return {"blueprint.md": text, "blueprint.json": to_json(twin)}, anchors
 
 
-def _other_lines(other: list[Facts], material: Material) -> list[str]:
-    if not other:
-        return []
-    rows = experiment_rows(map(material.row, other[:_MOST_OTHER]))
-    rest = [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""]
-    return ["## Gains under no topic", "", *rows, *(rest if len(other) > _MOST_OTHER else [])]
-
-
-def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-    """The topics with every experiment in one of them only: the one whose name it says most of, else the most specific that is a handful."""
+def _homes(topics: tuple[Topic, ...]) -> dict[str, str]:
+    """Run -> the topic that it is told under: the one whose name it says most of, else the most specific that is a handful."""
     best: dict[str, tuple] = {}
     for topic in topics:
-        for path, listed in zip(topic.experiments, topic.shares, strict=True):
-            tie = (
-                -round(listed, 1),
-                len(topic.experiments) < _HANDFUL,
-                len(topic.experiments),
-                topic.anchor,
-            )
-            best[path] = min(best.get(path, tie), tie)
-    distinct = []
-    for topic in topics:
-        own = [
-            (p, listed)
-            for p, listed in zip(topic.experiments, topic.shares, strict=True)
-            if best[p][-1] == topic.anchor
-        ]
-        if own:
-            distinct.append(
-                replace(
-                    topic, experiments=tuple(p for p, _ in own), shares=tuple(s for _, s in own)
-                )
-            )
-    return tuple(distinct)
+        size = len(topic.experiments)
+        for path, share in zip(topic.experiments, topic.shares, strict=True):
+            claim = -round(share, 1), size < _HANDFUL, size, topic.anchor
+            best[path] = min(best.get(path, claim), claim)
+    return {path: anchor for path, (*_, anchor) in best.items()}
 
 
-def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
+def _phases(home: dict[str, str], won: list[dict]) -> list[list[str]]:
     """Topics that paid off, in phases by when they first did: the mean over targets of how far along its gains each then was."""
-    home = {path: t.anchor for t in topics for path in t.experiments}
-    of_target: dict[str, list[str]] = defaultdict(list)
-    for e in won:
-        if e.path in home:
-            of_target[e.target].append(home[e.path])
-    places: dict[str, list[float]] = defaultdict(list)
+    of_target, places = defaultdict[str, list[str]](list), defaultdict[str, list[float]](list)
+    for row in won:
+        if row["path"] in home:
+            of_target[row["target"]].append(home[row["path"]])
     for _, anchors in sorted(of_target.items()):
         for anchor in dict.fromkeys(anchors):
             places[anchor].append((anchors.index(anchor) + 1) / (len(anchors) + 1))
-    gainers = sorted(
-        (t for t in topics if t.anchor in places),
-        key=lambda t: (sum(places[t.anchor]) / len(places[t.anchor]), t.anchor),
-    )
-    size = -(-len(gainers) // _MOST_PHASES) or 1
-    gains = Counter(home[e.path] for e in won if e.path in home)
-    return [
-        sorted(gainers[i : i + size], key=lambda t: (-gains[t.anchor], t.anchor))
-        for i in range(0, len(gainers), size)
-    ]
+    order = sorted(places, key=lambda a: (sum(places[a]) / len(places[a]), a))
+    size = -(-len(order) // _MOST_PHASES) or 1
+    gains = Counter(anchor for anchors in of_target.values() for anchor in anchors)
+    phases = (order[i : i + size] for i in range(0, len(order), size))
+    return [sorted(phase, key=lambda a: (-gains[a], a)) for phase in phases]
 
 
-def _state(topic: Topic, material: Material) -> dict:
-    runs = [material.facts[p] for p in topic.experiments]
-    # Newest first: a topic is worked out when its last five tries brought nothing.
-    saturated = len(runs) >= 5 and not any(map(paid, runs[:5]))
-    best = material.best(runs)
+def _state(anchor: str, name: str, rows: list[dict]) -> dict:
+    best = best_of(rows)
     return {
-        "topic": topic.name,
-        "anchor": topic.anchor,
-        "tried": len(runs),
-        "saturated": saturated,
-        "supported": [e.path for e in runs if e.verdict.canonical is Verdict.SUPPORTED],
-        "kept": [e.path for e in runs if kept_only(e)],
-        "failed": [e.path for e in runs if e.failed],
-        "best": best.path if best else "",
+        "topic": name,
+        "anchor": anchor,
+        "tried": len(rows),
+        # Newest first: a topic is worked out when its last five tries brought nothing.
+        "saturated": len(rows) >= 5 and not any(map(paid, rows[:5])),
+        "supported": [row["path"] for row in rows if row["verdict"] == Verdict.SUPPORTED],
+        "kept": [row["path"] for row in rows if row["kept"]],
+        "failed": [row["path"] for row in rows if row["verdict"] in FAILED],
+        "best": best["path"] if best else "",
     }
 
 
-def _ladder(phases: list[list[tuple[Topic, dict]]], material: Material) -> list[str]:
+def _ladder(phases: list[list[dict]], material: Material) -> list[str]:
     """One row a phase: what it holds, and the largest gain that one of its runs reports."""
-    if not phases:
-        return []
-    lines = [
-        "| Phase | Topics | Tried | Supported | Kept | Failed | Largest gain |",
-        "|---:|---|---:|---:|---:|---:|---|",
-    ]
+    rows = []
     for number, phase in enumerate(phases, 1):
-        counts = [
-            sum(len(state[of]) for _, state in phase) for of in ("supported", "kept", "failed")
-        ]
-        best = material.best(material.facts[state["best"]] for _, state in phase if state["best"])
-        topics = cell(", ".join(topic.name for topic, _ in phase), 160)
-        tries = sum(state["tried"] for _, state in phase)
-        lines.append(
-            f"| {number} | {topics} | {tries} | {' | '.join(map(str, counts))} | {_gain(best, material) if best else ''} |"
-        )
-    return [*lines, ""]
+        kinds = ("supported", "kept", "failed")
+        counts = [sum(len(state[kind]) for state in phase) for kind in kinds]
+        best = best_of(material.runs[state["best"]] for state in phase if state["best"])
+        topics = cell(", ".join(state["topic"] for state in phase), 160)
+        gain = change_at(best) if best else ""
+        rows.append((number, topics, sum(state["tried"] for state in phase), *counts, gain))
+    columns = ("#Phase", "Topics", "#Tried", "#Supported", "#Kept", "#Failed", "Largest gain")
+    return table(*columns, rows=rows)
 
 
-def _gain(e: Facts, material: Material) -> str:
-    text = material.row(e)["change"]
-    return f"{cell(text, 60)}: {link(e)}" if text else link(e)
-
-
-def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
+def _topic_lines(state: dict, material: Material) -> list[str]:
     kept = f", {len(state['kept'])} kept" if state["kept"] else ""
     worked_out = "; worked out: none of the last five tries won" if state["saturated"] else ""
-    lines = [
-        f"### {cut(topic.name, 160)}",
-        "",
-        f"{len(state['supported'])} of {state['tried']} supported{kept}, {len(state['failed'])} failed{worked_out}.",
-        "",
-    ]
-    won = _by_size((material.facts[p] for p in (*state["supported"], *state["kept"])), material)
-    lines += experiment_rows(map(material.row, won[:_MOST_ROWS]))
-    if len(won) > _MOST_ROWS:
-        lines += [f"{len(won) - _MOST_ROWS} more in the .json beside this file.", ""]
-    failed = [_gain(material.facts[p], material) for p in state["failed"][:_MOST_FAILED]]
-    if failed:
-        more = len(state["failed"]) - len(failed)
-        lines += [
-            f"Failed beside it: {'; '.join(failed)}{f'; and {more} more' if more else ''}.",
-            "",
-        ]
+    counts = f"{len(state['supported'])} of {state['tried']} supported{kept}, {len(state['failed'])} failed"
+    won = _by_size(material.runs[p] for p in (*state["supported"], *state["kept"]))
+    lines = [f"### {cut(state['topic'], 160)}", "", f"{counts}{worked_out}.", ""]
+    lines += [*run_table(won[:_MOST_ROWS]), *_more(len(won) - _MOST_ROWS)]
+    if failed := [change_at(material.runs[p]) for p in state["failed"][:_MOST_FAILED]]:
+        left = len(state["failed"]) - len(failed)
+        more = f"; and {left} more" if left else ""
+        lines += [f"Failed beside it: {'; '.join(failed)}{more}.", ""]
     return lines
 
 
-def _by_size(experiments: Iterable[Facts], material: Material) -> list[Facts]:
-    return sorted(experiments, key=lambda e: -(material.row(e)["size"] or 0.0))
+def _more(count: int) -> list[str]:
+    return [f"{count} more in the .json beside this file.", ""] if count > 0 else []
 
 
-def _chains(won: list[Facts], material: Material) -> list[tuple[str, tuple[Facts, ...]]]:
+def _by_size(rows: Iterable[dict]) -> list[dict]:
+    return sorted(rows, key=lambda row: -(row["size"] or 0.0))
+
+
+def _chains(won: list[dict], material: Material) -> list[tuple[str, tuple[dict, ...]]]:
     """Per target the longest line of runs that paid off, each of which builds on (names or cites) the one before."""
-    best: dict[str, tuple[Facts, ...]] = {}
-    longest: dict[str, tuple[Facts, ...]] = {}
-    for e in won:  # In trail order, so what a run builds on has its line already.
-        cited = (e.parent, *material.graph.outlinks.get(e.path, ()))
-        lines = [best[p] for p in cited if p in best and best[p][-1].target == e.target]
-        best[e.path] = (
-            (*max(lines, key=lambda line: (len(line), line[-1].order)), e) if lines else (e,)
+    best: dict[str, tuple[dict, ...]] = {}
+    longest: dict[str, tuple[dict, ...]] = {}
+    for row in won:  # In trail order, so what a run builds on has its line already.
+        path, target = row["path"], row["target"]
+        cited = (material.facts[path].parent, *material.graph.outlinks.get(path, ()))
+        lines = [best[p] for p in cited if p in best and material.runs[p]["target"] == target]
+        newest = max(
+            lines,
+            key=lambda line: (len(line), material.facts[line[-1]["path"]].order),
+            default=(),
         )
-        if len(best[e.path]) > len(longest.get(e.target, (e,))):
-            longest[e.target] = best[e.path]
+        best[path] = (*newest, row)
+        if len(best[path]) > max(1, len(longest.get(target, ()))):
+            longest[target] = best[path]
     return sorted(longest.items())
 
 
-def _chain_lines(chains: Iterable[tuple[str, tuple[Facts, ...]]], material: Material) -> list[str]:
+def _chain_lines(chains: Iterable[tuple[str, tuple[dict, ...]]]) -> Iterable[str]:
     """A line a target: its steps in order; of a long one those that gained most."""
-    lines = []
     for target, chain in chains:
-        largest = _by_size(chain, material)[:_MOST_STEPS]
-        shown = [e for e in chain if e in largest]
+        largest = _by_size(chain)[:_MOST_STEPS]
+        shown = [row for row in chain if row in largest]
         of = f", the {len(shown)} largest of {len(chain)} steps" if len(shown) < len(chain) else ""
-        gains = [cell(material.row(e)["change"], 60) for e in shown]
-        steps = [
-            f"{link(e)} ({gain})" if gain else link(e) for e, gain in zip(shown, gains, strict=True)
-        ]
-        lines.append(f"- {cell(target, 60)}{of}: {' → '.join(steps)}")
-    return lines
+        gains = (f" ({cell(row['change'], 60)})" if row["change"] else "" for row in shown)
+        steps = (f"{link(row)}{gain}" for row, gain in zip(shown, gains, strict=True))
+        yield f"- {cell(target, 60)}{of}: {' → '.join(steps)}"
 
 
-def _traps(topics: tuple[Topic, ...], material: Material) -> list[tuple[Topic, Facts, int]]:
-    """Topics whose tries mostly failed, most failures first, with the newest failure."""
-    traps = []
-    for topic in topics:
-        failed = [material.facts[p] for p in topic.experiments if material.facts[p].failed]
-        if len(failed) >= 2 and 2 * len(failed) > len(topic.experiments):
-            traps.append((topic, failed[0], len(failed)))
-    return sorted(traps, key=lambda row: (-row[2], row[0].name))[:20]
+def _traps(own: dict[str, list[dict]]) -> Iterable[tuple[str, dict, int]]:
+    """Topics whose tries mostly failed, with the newest failure and how many there are."""
+    for anchor, rows in own.items():
+        failed = [row for row in rows if row["verdict"] in FAILED]
+        if len(failed) >= 2 and 2 * len(failed) > len(rows):
+            yield anchor, failed[0], len(failed)

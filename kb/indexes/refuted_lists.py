@@ -5,14 +5,15 @@ Refuses to rank: the list is in trail order, and a card that a later run contrad
 """
 
 from collections.abc import Iterable
-from urllib.parse import quote
 
-from kb.indexes.render import bytes_of, cell, page_head
+from kb.indexes.render import cell, file_of_target, href, index_file
 from kb.refuted import Card
 from kb.store import Kept, digest_of, row_of, to_json
 from kb.text import one_line
 
 _GENERIC = "generic"
+_EVERYWHERE = "Levers that failed whatever the target, and why."
+_WARNING = "Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it."
 
 
 def refuted_files(cards: Iterable[Card], kept: Kept) -> dict[str, bytes]:
@@ -32,55 +33,39 @@ def refuted_files(cards: Iterable[Card], kept: Kept) -> dict[str, bytes]:
 
 def _files_of(target: str, cards: list[Card]) -> dict[str, bytes]:
     newest = sorted(cards, key=lambda c: (*c.order, c.id), reverse=True)
-    name = "refuted/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
-    own = {"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]}
+    name, own = file_of_target("refuted", target), target != _GENERIC
+    up = "../" * (name.count("/") + 1)
+    title = f"Refuted on {target}" if own else "Refuted everywhere"
+    about = f"What was tried on {target} and failed, newest first." if own else _EVERYWHERE
+    lines: list[str] = []
+    for heading, runs in (("Experiments", True), ("Principles and other dead ends", False)):
+        group = [c for c in newest if (c.kind == "experiment") is runs]
+        told = [line for card in group for line in _card(card, up)]
+        lines += [f"## {heading}", "", *told, ""] if group else []
+    twin = {"target": target if own else "", "cards": [_twin(c) for c in newest]}
     return {
-        f"{name}.md": bytes_of(_lines(target, newest, up="../" * (name.count("/") + 1))),
-        f"{name}.json": to_json(own),
+        f"{name}.md": index_file(title, f"{about} {_WARNING}", lines),
+        f"{name}.json": to_json(twin),
     }
 
 
-def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
-    about = (
-        "Levers that failed whatever the target, and why."
-        if target == _GENERIC
-        else f"What was tried on {target} and failed, newest first."
-    )
-    lines = page_head(
-        f"Refuted on {target}" if target != _GENERIC else "Refuted everywhere",
-        f"{about} Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it.",
-    )
-    for title, runs in (("Experiments", True), ("Principles and other dead ends", False)):
-        group = [_card(c, up) for c in cards if (c.kind == "experiment") is runs]
-        if group:
-            lines += [f"## {title}", "", *(line for own in group for line in own), ""]
-    return lines
-
-
 def _card(card: Card, up: str) -> list[str]:
-    page = f"{up}{quote(card.evidence, safe='/~@!$&*+,;=:')}" + (
-        f"#{card.anchor}" if card.anchor else ""
-    )
     levers = ", ".join(
-        f"`{one_line(v.name)}{'=' if v.value else ''}{one_line(v.value)}`".replace("|", "\\|")
-        for v in card.levers[:4]
-        if "`" not in v.name + v.value
+        f"`{one_line(v.text)}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.text
     )
-    marks = (
-        ""
-        if card.status == "standing"
-        else f" **{card.status}** by [{cell(card.by.rsplit('/', 1)[-1].removesuffix('.md'), 90)}]({up}{quote(card.by)});"
-    )
-    lines = [
-        f"- [{cell(card.title, 120)}]({page}) ({', '.join(x for x in (card.verdict, card.date, card.delta) if x)}):{marks} {cell(card.claim, 280)}"
+    mark = ""
+    if card.status != "standing":
+        by = cell(card.by.rpartition("/")[2].removesuffix(".md"), 90)
+        mark = f" **{card.status}** by [{by}]({href(card.by, up=up)});"
+    page = f"[{cell(card.title, 120)}]({href(card.evidence, card.anchor, up=up)})"
+    about = ", ".join(filter(None, (card.verdict, card.date, card.delta)))
+    moved = f"; moved: {card.direction}" if card.direction else ""
+    return [
+        f"- {page} ({about}):{mark} {cell(card.claim, 280)}",
+        *([f"  - because: {cell(card.because, 420)}"] if card.because else ()),
+        *([f"  - levers: {levers}{moved}"] if levers else ()),
+        f"  - reopen if {cell(card.reopen_if, 200)}",
     ]
-    lines += [f"  - because: {cell(card.because, 420)}"] if card.because else []
-    lines += (
-        [f"  - levers: {levers}" + (f"; moved: {card.direction}" if card.direction else "")]
-        if levers
-        else []
-    )
-    return [*lines, f"  - reopen if {cell(card.reopen_if, 200)}"]
 
 
 def _twin(card: Card) -> dict[str, object]:

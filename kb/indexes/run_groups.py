@@ -1,9 +1,9 @@
 """Runs that no concept gathers, in groups: by a tag that tells, a lever that several pull, or what their titles share."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from kb.indexes.run_words import LARGE
+from kb.indexes.run_words import LARGE, plain_words, stem_of
 from kb.indexes.survey import WikiSurvey
 from kb.trail import Facts
 from kb.trail.levers import key_of
@@ -14,73 +14,51 @@ _LEAST = 3
 
 
 def run_groups(survey: WikiSurvey, covered: Iterable[str]) -> dict[str, set[str]]:
-    """Name -> runs; first by tags, then what is left by levers, then by themes. No run of `covered` stands in any."""
-    taken = set(covered)
-    members: dict[str, set[str]] = {}
-    for groups in (_by_tag, _by_lever, _by_theme):
-        loose = [e for e in survey.runs if e.path not in taken]
-        for name, own in _disjoint(groups(survey, loose)):
-            members.setdefault(name, set()).update(own)
-            taken |= own
+    """Name -> runs; first by tags, then what is left by levers, then by themes, the largest first. No run of `covered` stands in any, and none in
+    two.
+    """
+    taken, members = set(covered), defaultdict[str, set[str]](set)
+    for names_by in (_tags, _levers, _themes):
+        groups = defaultdict[str, set[str]](set)
+        loose = [e for e in survey.runs.values() if e.path not in taken]
+        for name, path in names_by(survey, loose):
+            groups[name].add(path)
+        for name in sorted(groups, key=lambda n: (-len(groups[n]), n)):
+            own = groups[name] - taken
+            if len(own) >= _LEAST:
+                members[name] |= own
+                taken |= own
     return members
 
 
-def _by_tag(survey: WikiSurvey, loose: Iterable[Facts]) -> dict[str, set[str]]:
-    groups: dict[str, set[str]] = defaultdict(set)
-    for e in loose:
-        for tag in {t.lower() for t in e.tags} & survey.tags.keys():
-            groups[tag].add(e.path)
-    return groups
+def _tags(survey: WikiSurvey, loose: Iterable[Facts]) -> Iterable[tuple[str, str]]:
+    return ((t.lower(), e.path) for e in loose for t in e.tags if t.lower() in survey.tags)
 
 
-def _by_lever(survey: WikiSurvey, loose: Iterable[Facts]) -> dict[str, set[str]]:
-    settings = _settings(survey)
-    groups: dict[str, set[str]] = defaultdict(set)
+def _levers(survey: WikiSurvey, loose: Iterable[Facts]) -> Iterable[tuple[str, str]]:
+    """Levers but those that most runs of their target state: what every run states is how it is run, not what it tries."""
+    runs, targets = survey.runs.values(), survey.words.targets
+    stated = Counter(pair for e in runs for pair in {(e.target, key_of(v.name)) for v in e.levers})
     for e in loose:
+        whole = len(targets[e.target])
         for lever in e.levers[:4]:
             name = lever.name.strip("-").lower()
-            if len(name) >= 3 and (e.target, key_of(name)) not in settings:
-                groups[name].add(e.path)
-    return groups
+            usual = whole >= LARGE and 2 * stated[e.target, key_of(name)] > whole
+            if len(name) >= 3 and not usual:
+                yield name, e.path
 
 
-def _by_theme(survey: WikiSurvey, loose: Iterable[Facts]) -> dict[str, set[str]]:
+def _themes(survey: WikiSurvey, loose: Iterable[Facts]) -> Iterable[tuple[str, str]]:
     """Themes of each target's own titles; a word that is one in two targets names one topic.
 
     What a third of a target's runs speak of is what the target is made of, not what one of them does: no theme.
     """
-    of_target: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    of_target = defaultdict[str, list[tuple[str, str]]](list)
     for e in loose:
         of_target[e.target].append((e.path, e.title))
-    groups: dict[str, set[str]] = defaultdict(set)
     for target, titles in of_target.items():
+        whole = survey.words.targets[target]
         for name, own in themes_of(titles):
-            if 3 * len(survey.words.speaking(name) & survey.words.targets[target]) <= len(
-                survey.words.targets[target]
-            ):
-                groups[name].update(own)
-    return groups
-
-
-def _disjoint(groups: Mapping[str, set[str]]) -> list[tuple[str, set[str]]]:
-    """Groups with runs enough, the largest first; every run in the first that has it."""
-    apart: list[tuple[str, set[str]]] = []
-    taken: set[str] = set()
-    for name in sorted(groups, key=lambda n: (-len(groups[n]), n)):
-        own = groups[name] - taken
-        if len(own) >= _LEAST:
-            taken |= own
-            apart.append((name, own))
-    return apart
-
-
-def _settings(survey: WikiSurvey) -> set[tuple[str, str]]:
-    """(target, lever) pairs that most runs of the target state: what every run states is how it is run, not what it tries."""
-    stated: Counter[tuple[str, str]] = Counter()
-    for e in survey.runs:
-        stated.update({(e.target, key_of(lever.name)) for lever in e.levers})
-    return {
-        pair
-        for pair, n in stated.items()
-        if len(whole := survey.words.targets[pair[0]]) >= LARGE and 2 * n > len(whole)
-    }
+            stems = (survey.words.stems.get(stem_of(w), set()) for w in plain_words(name))
+            if 3 * len(whole.intersection(*stems)) <= len(whole):
+                yield from ((name, path) for path in own)

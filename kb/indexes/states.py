@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from kb.indexes.render import bytes_of, href, page_head
+from kb.indexes.render import file_of_target, href, index_file, rest
 from kb.store import Kept, digest_of, row_of, to_json
 from kb.trail import Relatives, Trail
 from kb.trail.handles import handle, label_of
@@ -12,6 +12,7 @@ from kb.trail.line import Line
 from kb.trail.state import STATE_PARTS, state_of
 from kb.trail.transfers import Lesson
 
+_LEAD = "Where this target stands by its own runs: what the frontier is set to and which run set it, where its time goes, what failed and what is open."
 _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 
 
@@ -63,31 +64,23 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
 def _files_of(
     target: str, parts: dict[str, tuple[Line, ...]], paths: dict[str, str]
 ) -> dict[str, bytes]:
-    name = "state/" + "/".join(step for step in target.split("/") if step not in ("", ".", ".."))
+    name = file_of_target("state", target)
+    up = "../" * (name.count("/") + 1)
+    lines: list[str] = []
+    for part in STATE_PARTS:
+        own = parts[part.name]
+        rows = [row for line in own[: part.most] for row in _rows(line, paths, up)]
+        lines += (
+            [f"## {part.heading}", "", *rows, *rest(len(own) - part.most, "lines")] if own else []
+        )
     twin = {
         part.name: [{"text": line.text, "path": line.path} for line in parts[part.name]]
         for part in STATE_PARTS
     }
     return {
-        f"{name}.md": bytes_of(_page(target, parts, paths, up="../" * name.count("/"))),
+        f"{name}.md": index_file(f"State of {target}", _LEAD, lines),
         f"{name}.json": to_json({"target": target, **twin}),
     }
-
-
-def _page(
-    target: str, parts: dict[str, tuple[Line, ...]], paths: dict[str, str], *, up: str
-) -> Iterator[str]:
-    yield from page_head(
-        f"State of {target}",
-        "Where this target stands by its own runs: what the frontier is set to and which run set it, where its time goes, what failed and what is open.",
-    )
-    for part in STATE_PARTS:
-        if lines := parts[part.name]:
-            yield from (f"## {part.heading}", "")
-            yield from (row for line in lines[: part.most] for row in _rows(line, paths, up))
-            yield ""
-            if len(lines) > part.most:
-                yield from (f"{len(lines) - part.most} more in the .json beside this file.", "")
 
 
 def _rows(line: Line, paths: dict[str, str], up: str) -> Iterator[str]:
@@ -96,7 +89,7 @@ def _rows(line: Line, paths: dict[str, str], up: str) -> Iterator[str]:
     for indent, row in (("- ", first), *(("  - ", row) for row in rest)):
         yield indent + _HANDLE.sub(
             lambda m: (
-                f"[{label_of(paths[m[0]])}]({up}{href(paths[m[0]])})" if m[0] in paths else m[0]
+                f"[{label_of(paths[m[0]])}]({href(paths[m[0]], up=up)})" if m[0] in paths else m[0]
             ),
             row,
         )

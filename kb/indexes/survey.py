@@ -3,9 +3,8 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from kb.graph import Graph
 from kb.indexes.run_words import LARGE, RunWords, Words, pulls, run_words
@@ -14,44 +13,28 @@ from kb.schema import type_of
 from kb.trail import Facts, Trail
 from kb.trail.themes import is_outcome
 
-_KNOWLEDGE = (
-    "concept",
-    "observation",
-    "source",
-    "analysis",
-    "codebase",
-    "hypothesis",
-    "target",
-    "topic",
+_KNOWLEDGE = frozenset(
+    "concept observation source analysis codebase hypothesis target topic".split()
 )
 # A tag on more than this share of the pages says what kind of page it is, not what it is about.
 _COMMON_TAG = 0.12
 
 
-class Neighbours(NamedTuple):
-    """What a page is tied to: pages and runs that it links or that link it, which weigh 1 each, and tags with their weights, by name; the length of all."""
-
-    links: frozenset[str]
-    tags: Mapping[str, float]
-    length: float
-
-
 @dataclass(frozen=True, slots=True)
 class WikiSurvey:
-    """Pages and runs with what ties them.
-
-    `order` is the place of each run among `runs`, `near` what ties a page, `tied` page -> runs linked with it, `tagged` tag -> runs,
-    `tags` tag -> pages and runs.
+    """Pages of knowledge, and runs by path in trail order, with what ties them: `near` holds the pages and runs that a page links or that link it,
+    which weigh 1 each, and its tags as `#tag`, which weigh less the more common they are; `tags` the pages and runs of a tag.
     """
 
     pages: Mapping[str, Page]
-    runs: Sequence[Facts]
-    order: Mapping[str, int]
+    runs: Mapping[str, Facts]
     tags: Mapping[str, frozenset[str]]
-    tagged: Mapping[str, frozenset[str]]
-    near: Mapping[str, Neighbours]
-    tied: Mapping[str, frozenset[str]]
+    near: Mapping[str, Mapping[str, float]]
     words: RunWords
+
+    def tied(self, path: str) -> frozenset[str]:
+        """Runs that are linked with a page."""
+        return frozenset(self.near[path].keys() & self.runs.keys())
 
 
 def survey_of(
@@ -61,19 +44,15 @@ def survey_of(
     pages, tries = _pages_and_tries(graph, trail, only)
     run_pages = (graph.pages[e.path] for e in tries if e.path in graph.pages)
     tags = _telling_tags([*pages.values(), *run_pages], tries)
-    runs = pulls(tries)
-    order = {e.path: at for at, e in enumerate(runs)}
-    near, changes = _neighbours(graph, pages, tries, tags), frozenset(order)
-    return WikiSurvey(
-        pages,
-        runs,
-        order,
-        tags,
-        {tag: own & order.keys() for tag, own in tags.items()},
-        near,
-        {p: own.links & changes for p, own in near.items()},
-        run_words(runs, words),
-    )
+    known = frozenset(pages.keys() | {e.path for e in tries})
+    out, back = graph.outlinks, graph.backlinks
+    links = ((p, known.intersection((*out.get(p, ()), *back.get(p, ())))) for p in pages)
+    near = {p: dict.fromkeys(own, 1.0) for p, own in links}
+    for tag, carrying in tags.items():
+        for path in carrying & pages.keys():
+            near[path][f"#{tag}"] = math.log2(1 + len(carrying)) ** -2
+    runs = {e.path: e for e in pulls(tries)}
+    return WikiSurvey(pages, runs, tags, near, run_words(runs.values(), words))
 
 
 def inputs_of(
@@ -96,27 +75,21 @@ def inputs_of(
 def _pages_and_tries(
     graph: Graph, trail: Trail, only: frozenset[str] | None
 ) -> tuple[dict[str, Page], list[Facts]]:
-    pages = {
-        p: page
-        for p, page in graph.pages.items()
-        if page.type in _KNOWLEDGE and (only is None or p in only)
-    }
-    return pages, [e for e in trail.experiments if only is None or e.path in only]
+    wanted = graph.pages.keys() | {e.path for e in trail.experiments} if only is None else only
+    pages = {p: page for p, page in graph.pages.items() if page.type in _KNOWLEDGE and p in wanted}
+    return pages, [e for e in trail.experiments if e.path in wanted]
 
 
-def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, frozenset[str]]:
+def _telling_tags(pages: list[Page], tries: list[Facts]) -> Mapping[str, frozenset[str]]:
     """tag -> pages that carry it, for tags that tell pages apart: no verdicts, page types, numbers, or names that half a target's trail carries."""
-    carried: dict[str, set[str]] = defaultdict(set)
-    total = 0
+    carried, of_target = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for page in pages:
-        total += 1
         for tag in page.words("tags"):
             carried[tag.lower()].add(page.path)
-    of_target: dict[str, set[str]] = defaultdict(set)
     for e in tries:
         of_target[e.target].add(e.path)
     large = [own for own in of_target.values() if len(own) >= LARGE]
-    most = max(4, _COMMON_TAG * total)
+    most = max(4, _COMMON_TAG * len(pages))
     return {
         tag: frozenset(own)
         for tag, own in sorted(carried.items())
@@ -126,21 +99,3 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
         and not type_of(tag)
         and not is_outcome(tag)
     }
-
-
-def _neighbours(
-    graph: Graph, pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]]
-) -> dict[str, Neighbours]:
-    """What ties each page: links either way, and shared tags, which weigh less the more common they are."""
-    known = frozenset(pages.keys() | {e.path for e in tries})
-    out, back = graph.outlinks, graph.backlinks
-    links = {p: known.intersection((*out.get(p, ()), *back.get(p, ()))) for p in pages}
-    weights: dict[str, dict[str, float]] = defaultdict(dict)
-    for tag, carrying in tags.items():
-        for path in carrying & pages.keys():
-            weights[path][tag] = 1 / math.log2(1 + len(carrying))
-    return {p: neighbours_of(own, weights.get(p, {})) for p, own in links.items()}
-
-
-def neighbours_of(links: frozenset[str], tags: Mapping[str, float]) -> Neighbours:
-    return Neighbours(links, tags, math.sqrt(len(links) + sum(w * w for w in tags.values())))

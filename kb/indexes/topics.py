@@ -4,17 +4,16 @@ A topic with experiments is a mechanism that runs pull; one without is known and
 """
 
 import math
-import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count, groupby
 
 from kb.graph import Graph
 from kb.indexes.run_groups import run_groups
-from kb.indexes.run_words import names_of, plain_words, words_by_run
-from kb.indexes.survey import Neighbours, WikiSurvey, inputs_of, neighbours_of, survey_of
-from kb.page import Page
+from kb.indexes.run_words import Words, names_of, plain_words, words_of
+from kb.indexes.survey import WikiSurvey, inputs_of, survey_of
+from kb.page import slug_of
 from kb.schema import place_of, type_of_folder
 from kb.store import Kept
 from kb.trail import Trail
@@ -27,11 +26,13 @@ _SAME_TOPIC = 0.34
 _MEMBER = 0.25
 # A concept is a topic with so many pages, or so many runs that pull it.
 _LEAST_PAGES, _LEAST_PULLED = 3, 2
+# Page -> what it is tied to, with how much that weighs.
+Ties = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic: `hub` is the page it is named after (empty where a tag, a lever or a theme names it).
+    """One topic: `hub` is the page it is named after (empty where a tag, a lever or a theme names it), `anchor` that of its heading.
 
     Pages in the order of their tie to it; experiments newest first, none of them a baseline; `shares` is how much of the
     topic's name each of them says, 0 to 1.
@@ -55,7 +56,8 @@ def topics_of(
     only: frozenset[str] | None = None,
 ) -> tuple[Topic, ...]:
     """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages, which have a `name`."""
-    words = words_by_run(trail, kept)
+    runs = {e.path: e for e in trail.experiments}
+    words = kept.each("words", trail.digests, Words, lambda path: words_of(runs[path]))
     return kept.of(
         f"topics#{name}",
         inputs_of(graph, trail, words, only=only),
@@ -65,215 +67,157 @@ def topics_of(
 
 
 def _topics(survey: WikiSurvey) -> tuple[Topic, ...]:
-    spoken = _runs_by_words(survey)
+    pulled = _pulled(survey)
+    # Runs that link a concept and do not pull it do not make it like what they pull.
     near = {
-        p: _pulled_ties(survey, p, spoken[p]) if p in spoken else ties
+        p: {
+            t: weight
+            for t, weight in ties.items()
+            if t not in survey.runs or t in pulled.get(p, ties)
+        }
         for p, ties in survey.near.items()
     }
-    hubs, absorbed = _hubs(survey, spoken, near)
-    members = _members(survey.pages, near, hubs)
+    hubs = _hubs(survey, pulled, near)
     topics = [
-        _topic(survey, own, frozenset().union(*(spoken[p] for p in (hub, *absorbed[hub]))))
-        for hub, own in members.items()
+        _topic(survey, own, frozenset().union(*(pulled[p] for p in hubs[own[0]])))
+        for own in _members(near, list(hubs))
     ]
     topics = [
         t for t in topics if len(t.pages) >= _LEAST_PAGES or len(t.experiments) >= _LEAST_PULLED
     ]
     topics += _unnamed(survey, topics)
     topics.sort(key=lambda t: (-len(t.experiments), -len(t.pages), t.name))
-    return _named_apart(topics)
+    apart: dict[str, Topic] = {}
+    for topic in topics:
+        slug = slug_of(topic.name) or "topic"
+        anchors = (f"{slug}-{n}" if n else slug for n in count())
+        anchor = next(a for a in anchors if a not in apart)
+        apart[anchor] = replace(topic, anchor=anchor)
+    return tuple(apart.values())
 
 
 class _Nearest:
     """Neighbourhoods by what they hold, so that none are compared that share nothing."""
 
-    def __init__(self):
-        self.linking: dict[str, list[str]] = defaultdict(list)
-        self.tagged: dict[str, list[str]] = defaultdict(list)
+    def __init__(self, paths: Iterable[str], near: Ties):
+        self.near, self.holding = near, defaultdict[str, list[str]](list)
         self.lengths: dict[str, float] = {}
-        self.shortest = math.inf
+        for path in paths:
+            self.add(path)
 
-    def add(self, path: str, near: Neighbours) -> None:
-        self.lengths[path] = near.length
-        self.shortest = min(self.shortest, near.length)
-        for held, keys in ((self.linking, near.links), (self.tagged, near.tags)):
-            for key in keys:
-                held[key].append(path)
+    def add(self, path: str) -> None:
+        self.lengths[path] = sum(self.near[path].values())
+        for tie in self.near[path]:
+            self.holding[tie].append(path)
 
-    def alike(self, near: Neighbours, *, least: float) -> dict[str, float]:
-        """Those whose cosine with a neighbourhood is `least` or more, with it."""
-        linking, length = self.linking, near.length
-        products: Counter[str] = Counter(
-            chain.from_iterable(linking[k] for k in near.links if k in linking)
-        )
-        for tag, weight in near.tags.items():
-            products.update(dict.fromkeys(self.tagged.get(tag, ()), weight * weight))
-        # Most share a page or two with it, too few even for the shortest of them.
-        few = 0.999 * least * length * self.shortest
-        near_enough = ((path, n) for path, n in products.items() if n >= few)
-        cosines = ((path, n / (length * self.lengths[path])) for path, n in near_enough)
-        return {path: cosine for path, cosine in cosines if cosine >= least}
+    def alike(self, path: str, *, least: float) -> dict[str, float]:
+        """Those whose cosine with the neighbourhood of a page is `least` or more, with it."""
+        shared, near = Counter[str](), self.near[path]
+        length = sum(near.values())
+        for weight, ties in groupby(sorted(near, key=near.__getitem__), near.__getitem__):
+            found = Counter(chain.from_iterable(self.holding.get(t, ()) for t in ties))
+            for other, times in found.items():
+                shared[other] += weight * times
+        cosines = ((p, n / math.sqrt(length * self.lengths[p])) for p, n in shared.items())
+        return {other: cosine for other, cosine in cosines if cosine >= least}
 
 
-def _cosine(a: Neighbours, b: Neighbours) -> float:
-    both = len(a.links & b.links)
-    if not a.tags.keys().isdisjoint(b.tags):
-        both += sum(weight * weight for tag, weight in a.tags.items() if tag in b.tags)
-    return both / (a.length * b.length)
-
-
-def _candidates(pages: Mapping[str, Page]) -> list[str]:
-    """Concepts (observations where a wiki has no concepts); not those that stand in the folder of another type, such as a codebase's own pages."""
-    kinds = (
-        ("concept", "topic")
-        if any(p.type in ("concept", "topic") for p in pages.values())
-        else ("observation", "hypothesis")
-    )
-    all_of_kind = [p for p, page in pages.items() if page.type in kinds]
-    return [
-        p for p in all_of_kind if type_of_folder(place_of(p)[0]) in (None, pages[p].type)
-    ] or all_of_kind
-
-
-def _runs_by_words(survey: WikiSurvey) -> dict[str, frozenset[str]]:
-    """Concept -> runs that pull it."""
-    words, candidates = survey.words, _candidates(survey.pages)
-    spoken = {p: _speaking(survey, p) for p in candidates}
-    if any(spoken.values()) or any(words.sharing(names_of(survey.pages[p])) for p in candidates):
-        return spoken
-    # No run shares a word with any concept, as where they are written in different languages: links are all there is.
-    return {p: words.telling(survey.tied.get(p, ())) for p in candidates}
-
-
-def _speaking(survey: WikiSurvey, path: str) -> frozenset[str]:
-    """Runs that pull a concept: they name it, or they are linked with it and speak of it.
+def _pulled(survey: WikiSurvey) -> dict[str, frozenset[str]]:
+    """Concept -> runs that pull it: they name it, or they are linked with it and speak of it. Observations where a wiki has no concepts; not those
+    that stand in the folder of another type, such as a codebase's own pages.
 
     None where most of those linked do not, and none of a concept that runs measure: it is the name of a goal.
     """
-    names, words = names_of(survey.pages[path]), survey.words
-    if not words.measured.isdisjoint(names):
-        return frozenset()
-    named, tied = words.naming(names), survey.tied.get(path, frozenset())
-    spoken = named | (tied & words.agreeing(names)) if tied else named
-    return spoken if len(spoken) >= 2 or 3 * len(spoken) >= len(named | tied) else frozenset()
-
-
-def _pulled_ties(survey: WikiSurvey, path: str, spoken: frozenset[str]) -> Neighbours:
-    """The neighbourhood of a concept without the runs that link it and do not pull it: they do not make it like what they pull."""
-    links, tags, _ = survey.near[path]
-    return neighbours_of(links - (survey.tied.get(path, frozenset()) - spoken), tags)
+    types, words = {page.type for page in survey.pages.values()}, survey.words
+    wanted = ("concept", "topic")
+    wanted = wanted if types.intersection(wanted) else ("observation", "hypothesis")
+    concepts = [p for p, page in survey.pages.items() if page.type in wanted]
+    own = [p for p in concepts if type_of_folder(place_of(p)[0]) in (None, survey.pages[p].type)]
+    pulled: dict[str, frozenset[str]] = {}
+    for path in own or concepts:
+        names, tied = names_of(survey.pages[path]), survey.tied(path)
+        named = words.naming(names)
+        pulling = named | (tied & words.agreeing(names)) if tied else named
+        telling = len(pulling) >= 2 or 3 * len(pulling) >= len(named | tied)
+        is_goal = not words.measured.isdisjoint(names)
+        pulled[path] = pulling if telling and not is_goal else frozenset()
+    if any(pulled.values()):
+        return pulled
+    # No run speaks of any concept, as where they are written in different languages: links are all there is.
+    return {p: words.telling(survey.tied(p)) for p in pulled}
 
 
 def _hubs(
-    survey: WikiSurvey,
-    spoken: Mapping[str, frozenset[str]],
-    near: Mapping[str, Neighbours],
-) -> tuple[list[str], dict[str, list[str]]]:
-    """Hubs, and for each the concepts that it stands for as well.
+    survey: WikiSurvey, pulled: Mapping[str, frozenset[str]], near: Ties
+) -> dict[str, list[str]]:
+    """Hubs, and for each the concepts that it stands for, itself first.
 
     First the concepts that most runs pull, then those that much leads to from several parts of the wiki, each unlike the hubs before it.
     """
-    weight = {
-        p: len(near.links) + sum(near.tags.values()) for p in spoken for near in (survey.near[p],)
-    }
-    pulled = sorted(
-        (p for p in spoken if len(spoken[p]) >= 2), key=lambda p: (-len(spoken[p]), -weight[p], p)
-    )
-    known = sorted(
-        (p for p in spoken if len(spoken[p]) < 2 and _spreads(p, survey.near[p])),
-        key=lambda p: (-weight[p], p),
-    )
-    least = max(3.0, weight[known[-len(known) // 3]]) if known else 0
-    absorbed: dict[str, list[str]] = {}
-    order: dict[str, int] = {}
-    nearest = _Nearest()
-    for path in (*pulled, *(p for p in known if weight[p] >= least)):
-        alike = nearest.alike(near[path], least=_SAME_TOPIC)
+
+    weights = {path: sum(survey.near[path].values()) for path in pulled}
+
+    def spreads(path: str) -> bool:
+        """Whether a page is tied to another part of the wiki (a folder directly below it) than its own."""
+        others = (p for p in survey.near[path] if p[0] != "#")
+        return any(place_of(other)[0] != place_of(path)[0] for other in others)
+
+    several = [p for p in pulled if len(pulled[p]) >= 2]
+    several.sort(key=lambda p: (-len(pulled[p]), -weights[p], p))
+    known = [p for p in pulled if len(pulled[p]) < 2 and spreads(p)]
+    known.sort(key=lambda p: (-weights[p], p))
+    least = max(3.0, weights[known[-len(known) // 3]]) if known else 0
+    hubs: dict[str, list[str]] = {}
+    nearest = _Nearest((), near)
+    for path in (*several, *(p for p in known if weights[p] >= least)):
+        alike = nearest.alike(path, least=_SAME_TOPIC)
         if alike:
-            absorbed[min(alike, key=order.__getitem__)].append(path)
-            continue
-        absorbed[path], order[path] = [], len(order)
-        nearest.add(path, near[path])
-    return list(absorbed), absorbed
+            hubs[next(hub for hub in hubs if hub in alike)].append(path)
+        else:
+            hubs[path] = [path]
+            nearest.add(path)
+    return hubs
 
 
-def _spreads(path: str, near: Neighbours) -> bool:
-    """Whether a page is tied to another part of the wiki (a folder directly below it) than its own."""
-    own = place_of(path)[0]
-    return any(place_of(other)[0] != own for other in near.links)
-
-
-def _members(
-    pages: Mapping[str, Page], near: Mapping[str, Neighbours], hubs: list[str]
-) -> dict[str, list[str]]:
-    """hub -> its pages, nearest first. A page may belong to several topics: to those it is tied to nearly as much as to its first."""
-    members: dict[str, list[tuple[float, str]]] = {hub: [(9.0, hub)] for hub in hubs}
-    nearest = _Nearest()
-    for hub in hubs:
-        nearest.add(hub, near[hub])
-    for path in sorted(p for p in pages.keys() - members.keys() if near[p].length):
-        linked = near[path].links & members.keys()
-        tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.alike(
-            near[path], least=_MEMBER
-        )
-        ties = sorted(((tie, hub) for hub, tie in tied.items()), reverse=True)
+def _members(near: Ties, hubs: list[str]) -> list[list[str]]:
+    """Pages of each hub, itself and then the nearest first. A page may belong to several topics: to those it is tied to nearly as much as to its
+    first.
+    """
+    members = {hub: [(-9.0, hub)] for hub in hubs}
+    nearest = _Nearest(hubs, near)
+    for path in sorted(p for p in near.keys() - members.keys() if near[p]):
+        tied = nearest.alike(path, least=0.0)
+        linked = {hub: 1 + tied.get(hub, 0.0) for hub in near[path].keys() & members.keys()}
+        ties = sorted(((tie, hub) for hub, tie in (linked or tied).items()), reverse=True)
         for tie, hub in ties[:4]:
             if tie >= _MEMBER and tie >= 0.5 * ties[0][0]:
-                members[hub].append((tie, path))
-    return {
-        hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))]
-        for hub, own in members.items()
-    }
+                members[hub].append((-tie, path))
+    return [[path for _, path in sorted(own)] for own in members.values()]
 
 
-def _topic(survey: WikiSurvey, own: list[str], spoken: frozenset[str]) -> Topic:
+def _topic(survey: WikiSurvey, own: list[str], pulling: frozenset[str]) -> Topic:
     """A hub's topic. Where runs pull it, those that link it or its nearest pages are its runs too, and those that carry its tags."""
-    page = survey.pages[own[0]]
-    counted = Counter(tag for path in own for tag in survey.near[path].tags)
+    page, words = survey.pages[own[0]], survey.words
     names = names_of(page)
-    mine = {
-        t
-        for t, n in counted.items()
-        if n >= 2 and 2 * n >= len(own) or " ".join(plain_words(t)) in names
-    }
-    runs = set(spoken)
-    if spoken:
-        runs |= survey.tied.get(page.path, frozenset())
+    counted = Counter(tie[1:] for path in own for tie in survey.near[path] if tie[0] == "#")
+    most = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own)}
+    tags = most | {t for t in counted if " ".join(plain_words(t)) in names}
+    runs = set(pulling)
+    if pulling:
         core = [p for p in own[1 : max(3, len(own) // 2)] if survey.pages[p].type in _ABOUT_MATTER]
-        runs.update(e for p in core for e in survey.words.telling(survey.tied.get(p, ())))
-        runs.update(*(survey.tagged[tag] for tag in mine))
-    order = survey.order
-    ordered = tuple(sorted(runs & order.keys(), key=order.__getitem__, reverse=True))
-    shares = tuple(survey.words.shares(names, ordered).values()) if ordered else ()
-    return Topic(page.title, page.stem, page.path, tuple(sorted(mine)), tuple(own), ordered, shares)
+        runs.update(survey.tied(page.path), *(words.telling(survey.tied(p)) for p in core))
+        runs.update(*(survey.tags[tag] for tag in tags))
+    newest = tuple(path for path in reversed(survey.runs) if path in runs)
+    shares = tuple(words.share(names, path) for path in newest)
+    return Topic(page.title, "", page.path, tuple(sorted(tags)), tuple(own), newest, shares)
 
 
-def _unnamed(survey: WikiSurvey, concepts: list[Topic]) -> list[Topic]:
+def _unnamed(survey: WikiSurvey, concepts: list[Topic]) -> Iterable[Topic]:
     """Topics that no concept is named after."""
-    groups = run_groups(survey, (e for t in concepts for e in t.experiments))
-    return [
-        Topic(
-            name,
-            re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "topic",
-            "",
-            (name,) if name in survey.tags else (),
-            tuple(sorted(p for p in survey.tags.get(name, ()) if p in survey.pages)),
-            tuple(sorted(own, key=survey.order.__getitem__, reverse=True)),
-            (1.0,) * len(own),
-        )
-        for name, own in groups.items()
-    ]
-
-
-def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:
-    """The topics with an anchor each: the second of a name is numbered."""
-    used: set[str] = set()
-    renamed = []
-    for topic in topics:
-        anchor, n = topic.anchor, 1
-        while anchor in used:
-            n += 1
-            anchor = f"{topic.anchor}-{n}"
-        used.add(anchor)
-        renamed.append(replace(topic, anchor=anchor))
-    return tuple(renamed)
+    covered = {e for topic in concepts for e in topic.experiments}
+    for name, own in run_groups(survey, covered).items():
+        tagged = survey.tags.get(name, frozenset())
+        pages = tuple(sorted(tagged & survey.pages.keys()))
+        newest = tuple(path for path in reversed(survey.runs) if path in own)
+        tags = (name,) if tagged else ()
+        yield Topic(name, "", "", tags, pages, newest, (1.0,) * len(newest))
