@@ -427,4 +427,4 @@ def test_a_lint_keeps_few_texts_and_no_details(make_base):
     matter = lint.matter_of(layout, rows=lint.rows_of(layout, talk=print), today=TODAY)
     found = [f for f in lint.lint(matter).findings if f.code == "open-contradiction"]
     assert [f.line for f in found] == [3] * 200
-    assert len(matter.texts) <= 64 and not any("detail" in vars(page) or page.known for page in matter.pages.values())
+    assert matter.lines.cache_info().currsize <= 64 and not any("detail" in vars(page) or page.known for page in matter.pages.values())

@@ -8,13 +8,20 @@ from collections.abc import Iterable, Mapping
 
 from kb import KbError
 from kb.graph import link_findings
-from kb.lint.baseline import BASELINE_NAME, Known, baseline_text, known_of
 from kb.lint.fix import Mend, fixable, mends_of, write
-from kb.lint.habits import habits_of
 from kb.lint.kept import keep, kept, state_of
 from kb.lint.matter import Matter, Rows, in_order, matter_of, rows_of
 from kb.lint.registry import Mending, Rule, all_rules, rule_table
-from kb.lint.report import Habit, Report
+from kb.lint.report import (
+    BASELINE_NAME,
+    Habit,
+    Known,
+    Report,
+    baseline_text,
+    habits_of,
+    known_of,
+    unknown,
+)
 from kb.lint.rules.wiki import index_pages
 from kb.page import Page
 from kb.schema import Finding, Level
@@ -53,10 +60,8 @@ def levels_of(config: Config) -> dict[str, Level]:
     for code, level in config.rules.items():
         if code not in levels:
             near = difflib.get_close_matches(code, levels, n=1)
-            raise KbError(
-                f"{CONFIG_NAME}: [lint] rules: no such rule '{code}'; "
-                + (f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them")
-            )
+            meant = f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them"
+            raise KbError(f"{CONFIG_NAME}: [lint] rules: no such rule '{code}'; {meant}")
         if level not in tuple(Level):
             raise KbError(
                 f"{CONFIG_NAME}: [lint] rules: {code} = '{level}' is no level; write error, warn or off"
@@ -76,27 +81,25 @@ def lint(
     are set aside.
     """
     levels, wanted = levels_of(matter.layout.config), {*codes}
-    findings = [
-        f
-        for f in _room_findings(matter, levels, strict="wikilink" in wanted)
-        if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
-    ]
     places = tuple(p.rstrip("/") for p in under)
-    if places and "." not in places:
-        below = tuple(p + "/" for p in places)
-        findings = [f for f in findings if f.path in places or f.path.startswith(below)]
-    findings = [fixable(f, matter) for f in in_order(findings)]
-    left = findings if known is None else known.unknown(findings)
+    below = tuple(p + "/" for p in places)
+    everywhere = not places or "." in places
+    findings = in_order(
+        fixable(f, matter)
+        for f in _room_findings(matter, levels, strict="wikilink" in wanted)
+        if levels[f.code] is not Level.OFF
+        and not _is_allowed(f, matter.pages.get(f.path))
+        and (everywhere or f.path in places or f.path.startswith(below))
+    )
+    left = findings if known is None else list(unknown(findings, known))
     listed = [f for f in left if not wanted or f.code in wanted]
     habits, own = habits_of(matter, listed)
     notes = []
     if not index_pages(matter) and levels["unreachable"] is not Level.OFF and matter.pages:
-        notes.append(
-            f"the wiki has no index page ({matter.layout.page('index.md')}): unreachable pages are not looked for"
-        )
-    return Report(
-        tuple(listed), levels, tuple(habits), tuple(own), len(findings) - len(left), tuple(notes)
-    )
+        home = matter.layout.page("index.md")
+        notes = [f"the wiki has no index page ({home}): unreachable pages are not looked for"]
+    count = len(findings) - len(left)
+    return Report(tuple(listed), levels, tuple(habits), tuple(own), count, tuple(notes))
 
 
 def _room_findings(
@@ -107,18 +110,14 @@ def _room_findings(
     for page in matter.pages.values():
         yield from page.findings
     yield from link_findings(matter.graph, matter.files, strict=strict)
-    wanted = [
-        rule for rule in all_rules().values() if rule.check and levels[rule.code] is not Level.OFF
-    ]
-    for check in dict.fromkeys(rule.check for rule in wanted):
+    rules = [rule for rule in all_rules().values() if levels[rule.code] is not Level.OFF]
+    for check in dict.fromkeys(rule.check for rule in rules if rule.check):
         yield from check(matter)
 
 
 def _is_allowed(finding: Finding, page: Page | None) -> bool:
     """Whether a comment allows the finding: on its line, or anywhere on the page if it is about the whole page or its front matter."""
-    if page is None or not page.allowed:
-        return False
-    return any(
+    return page is not None and any(
         code == finding.code
         and (line == finding.line or finding.line == 1 or finding.line < page.body_line)
         for line, code in page.allowed

@@ -37,17 +37,15 @@ class Mend:
 
 def fixable(finding: Finding, matter: Matter) -> Finding:
     """The finding, marked fixable only if its rule mends it and the page may be touched: a filed experiment is left as it is (Law 3)."""
-    mending = all_rules()[finding.code].mending
-    facts = matter.facts.get(finding.path)
-    filed = facts is not None and not facts.running
-    mends = (
-        mending
-        and finding.fixable
-        and not filed
-        and finding.path in matter.pages
-        and mending.new(matter, finding)
+    if not finding.fixable:
+        return finding
+    mending, facts = all_rules()[finding.code].mending, matter.facts.get(finding.path)
+    open_ = finding.path in matter.pages and (facts is None or facts.running)
+    return (
+        finding
+        if mending and open_ and mending.new(matter, finding)
+        else replace(finding, fixable=False)
     )
-    return finding if finding.fixable == bool(mends) else replace(finding, fixable=bool(mends))
 
 
 def mends_of(
@@ -57,43 +55,35 @@ def mends_of(
     rules, named = all_rules(), {*wanted}
     by_page: dict[str, list[tuple[Finding, Mending]]] = {}
     for finding in findings:
-        mending = rules[finding.code].mending
-        if (
-            finding.fixable
-            and mending
-            and (finding.code in named if named else not mending.only_named)
-        ):
+        mending = rules[finding.code].mending if finding.fixable else None
+        if mending and (finding.code in named if named else not mending.only_named):
             by_page.setdefault(finding.path, []).append((finding, mending))
     mends = []
     for path, todo in sorted(by_page.items()):
-        page, before = matter.pages[path], matter.data(path)
-        if store.digest_of(before) != page.digest:
-            continue
-        after, done = before, []
-        for finding, mending in todo:
+        page, before, done = matter.pages[path], matter.data(path), []
+        after = before
+        for finding, mending in todo if store.digest_of(before) == page.digest else ():
             new = mending.new(matter, finding)
             edited = mending.edit(page, after, finding, new) if new else after
             done += [finding] if edited != after else []
             after = edited
-        if done:
-            mends.append(Mend(path, before, after, tuple(done)))
+        mends += [Mend(path, before, after, tuple(done))] if done else []
     return mends
 
 
 def write(layout: store.Layout, mends: list[Mend]) -> list[Mend]:
     """Write the mends; those whose page changed meanwhile are left out. Returns what was written."""
-    written: list[Mend] = []
     if not mends:
-        return written
+        return []
     with store.lock(layout, "pages"):
-        for mend in mends:
-            file = layout.root / mend.path
-            if (
-                file.is_symlink()
-                or not file.is_file()
-                or store.read_bytes(layout, mend.path) != mend.before
-            ):
-                continue
-            store.write(file, mend.after)
-            written.append(mend)
+        files = {mend: layout.root / mend.path for mend in mends}
+        written = [
+            mend
+            for mend, file in files.items()
+            if file.is_file()
+            and not file.is_symlink()
+            and store.read_bytes(layout, mend.path) == mend.before
+        ]
+        for mend in written:
+            store.write(files[mend], mend.after)
     return written

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from kb import store
 from kb.claims.filed import FOLDER as claims_folder
 from kb.graph import Files, attachments
-from kb.lint.baseline import BASELINE_NAME
 from kb.lint.registry import foreign_rules
-from kb.lint.report import Report
+from kb.lint.report import BASELINE_NAME, Report
 
 _FILE = "lint.db"
 _TABLE = "create table if not exists answer (name text primary key, row blob not null)"
@@ -33,30 +32,12 @@ def state_of(layout: store.Layout, *, today: str) -> str:
     """Digest of the pages, the settings and files that every lint reads, the day, and this code."""
     pages = store.scan(layout)
     claims = sorted((layout.sources / claims_folder).glob("*.json"))
-    files = [*claims, layout.root / ".gitmodules", layout.root / BASELINE_NAME]
-    stats = [(os.fspath(f), _stat(f)) for f in files]
+    files = [*map(os.fspath, claims), ".gitmodules", BASELINE_NAME]
     foreign = [(p.name, p.value, p.dist and p.dist.version) for p in foreign_rules()]
-    whole = (
-        sorted(pages.digests.items()),
-        pages.findings,
-        layout.config,
-        today,
-        stats,
-        foreign,
-        store.code_state(everything=True),
-    )
-    return store.digest_of(repr(whole))
-
-
-def _looked_at(layout: store.Layout, files: Files) -> dict[str, str]:
-    """What a lint looked for on the disk beside the pages, as it is there now."""
-    paths = [p for p in files.exists if p not in files.pages] + [
-        p for p in files.read if p not in files.pages
-    ]
-    looked = {
-        path: _stat(os.path.join(layout.root, path), whole=path in files.read) for path in paths
-    }
-    return {**looked, "": _attached(layout)} if "names" in files.__dict__ else looked
+    looks = [(file, _look(layout, file)) for file in files]
+    code = store.code_state(everything=True)
+    whole = (sorted(pages.digests.items()), pages.findings, layout.config, today, looks, foreign)
+    return store.digest_of(repr((*whole, code)))
 
 
 def kept(layout: store.Layout, name: str, *, state: str) -> Report | None:
@@ -69,12 +50,9 @@ def kept(layout: store.Layout, name: str, *, state: str) -> Report | None:
     ):
         row = db.execute("select row from answer where name = ?", (name,)).fetchone()
         answer = store.value_of(row[0], KeptReport) if row else None
-        if (
-            answer
-            and answer.state == state
-            and all(_same(layout, path, stat) for path, stat in answer.looked.items())
-        ):
-            return answer.report
+        if answer and answer.state == state:
+            same = all(_look(layout, path) == look for path, look in answer.looked.items())
+            return answer.report if same else None
     return None
 
 
@@ -82,7 +60,9 @@ def keep(layout: store.Layout, name: str, *, state: str, files: Files, report: R
     """Keep what a request found beside the compiled tables; where there are none, or the disk refuses, nothing is kept."""
     if not (layout.state / "kb.db").is_file():
         return
-    row = store.row_of(KeptReport(state, _looked_at(layout, files), report))
+    paths = {*files.exists, *files.read, *([""] if "names" in files.__dict__ else [])}
+    looked = {path: _look(layout, path) for path in sorted(paths - files.pages.keys())}
+    row = store.row_of(KeptReport(state, looked, report))
     with (
         contextlib.suppress(sqlite3.Error, OSError),
         contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db,
@@ -92,20 +72,11 @@ def keep(layout: store.Layout, name: str, *, state: str, files: Files, report: R
         db.execute("insert into answer values (?, ?)", (name, row))
 
 
-def _same(layout: store.Layout, path: str, stat: str) -> bool:
+def _look(layout: store.Layout, path: str) -> str:
+    """Size and time of what is at a path of the disk, empty where nothing is; of no path, all files of the wiki that are no pages."""
     if not path:
-        return _attached(layout) == stat
-    return _stat(os.path.join(layout.root, path), whole=len(stat) > 1) == stat
-
-
-def _stat(path: str | os.PathLike, *, whole: bool = True) -> str:
-    """Whether a file is there (`1`), and its size and time where its content counts; empty where it is not."""
-    try:
-        stat = os.stat(path)
-    except (OSError, ValueError):
-        return ""
-    return f"{stat.st_size} {stat.st_mtime_ns}" if whole else "1"
-
-
-def _attached(layout: store.Layout) -> str:
-    return store.digest_of("\n".join(attachments(layout.root, layout.config.wiki)))
+        return store.digest_of("\n".join(attachments(layout.root, layout.config.wiki)))
+    with contextlib.suppress(OSError, ValueError):
+        stat = os.stat(os.path.join(layout.root, path))
+        return f"{stat.st_size} {stat.st_mtime_ns}"
+    return ""

@@ -4,8 +4,8 @@ import contextlib
 import posixpath
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from kb import page, store, trail
 from kb.graph import Files, Graph, Names, graph_of, target_of
@@ -33,35 +33,29 @@ class Matter:
     facts: Mapping[str, Facts]
     scanned: tuple[Finding, ...]
     today: str
-    texts: dict[str, list[str]] = field(default_factory=dict)
-    headed: dict[str, tuple[tuple[Row, ...], ...]] = field(default_factory=dict)
 
     @property
     def pages(self) -> Mapping[str, Page]:
         return self.graph.pages
 
-    def lines(self, path: str) -> list[str]:
-        """Lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
-        if path not in self.texts:
-            if len(self.texts) >= _TEXTS:
-                self.texts.clear()
-                self.headed.clear()
-            self.texts[path] = (
-                page.text_of(self.data(path)[: page.LARGEST]).split("\n")
-                if self.pages[path].lines
-                else []
-            )
-        return self.texts[path]
+    @cached_property
+    def lines(self) -> Callable[[str], list[str]]:
+        """Path -> lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
 
-    def document(self, path: str) -> Document:
-        """The blocks of a page; none of what is no text."""
-        return page.document_of("\n".join(self.lines(path)))
+        def read(path: str) -> list[str]:
+            text = page.text_of(self.data(path)[: page.LARGEST])
+            return text.split("\n") if self.pages[path].lines else []
 
-    def tables(self, path: str) -> tuple[tuple[Row, ...], ...]:
+        return lru_cache(_TEXTS)(read)
+
+    @cached_property
+    def document(self) -> Callable[[str], Document]:
+        """Path -> the blocks of a page; none of what is no text."""
+        return lru_cache(_TEXTS)(lambda path: page.document_of("\n".join(self.lines(path))))
+
+    def tables(self, path: str) -> list[tuple[Row, ...]]:
         """Rows of every table of a page, its header first."""
-        if path not in self.headed:
-            self.headed[path] = tuple(block.rows for block in self.document(path).of("table"))
-        return self.headed[path]
+        return [block.rows for block in self.document(path).of("table")]
 
     def data(self, path: str) -> bytes:
         """Bytes of a file; none if it has gone since the scan, so that a rule finds nothing in it."""
@@ -124,15 +118,8 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
             try:
                 data = store.read_bytes(layout, path)
             except OSError:
-                gone.append(
-                    Finding(
-                        path,
-                        1,
-                        "vanished",
-                        "the file went away while it was read",
-                        hint="run kb lint again",
-                    )
-                )
+                what, hint = "the file went away while it was read", "run kb lint again"
+                gone.append(Finding(path, 1, "vanished", what, hint=hint))
                 continue
             read = as_run(page.read(path, data), layout.config.runs)
             text = page.text_of(data[: page.LARGEST]) if read.lines else ""

@@ -7,6 +7,7 @@ from kb.lint.matter import Matter, line_of
 from kb.lint.registry import E, Rule, W
 from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
+from kb.text import cut
 from kb.trail import Facts
 from kb.trail.verdicts import verdict_sayings
 
@@ -33,40 +34,27 @@ def verdict_conflicts(matter: Matter) -> Iterator[Finding]:
     """
     for path, facts in matter.facts.items():
         page = matter.pages[path]
-        verdicts: dict[str, tuple[str, Verdict]] = {}
-        section = facts.because if facts.place("verdict") else ""
-        for place, raw in verdict_sayings(page, section):
-            verdict = canonical_verdict(_opening(raw) if place == "section" else raw)
+        verdicts = []
+        for place, raw in verdict_sayings(page, facts.because if facts.place("verdict") else ""):
+            opening = _FIRST_CLAUSE.match(raw) if place == "section" else None
+            verdict = canonical_verdict(opening[1] if opening else raw)
             if verdict not in (None, Verdict.OTHER, Verdict.BASELINE):
-                verdicts[place] = raw, verdict
-        first = next(iter(verdicts), "")
-        for place, (raw, verdict) in list(verdicts.items())[1:]:
-            other = verdicts[first][1]
-            exact = {first, place} == {"verdict", "status"}
-            if verdict is not other and (exact or _camp(verdict) != _camp(other)):
+                verdicts.append((place, raw, verdict))
+        for place, raw, verdict in verdicts[1:]:
+            first, other_raw, other = verdicts[0]
+            camps = {"failed" if v in FAILED else v for v in (verdict, other)}
+            if verdict is not other and (len(camps) > 1 or {first, place} == {"verdict", "status"}):
                 where = facts.place("verdict") if place == "section" else None
+                short = cut(raw, 60)
                 yield Finding(
                     path,
                     where.start if where else line_of(page, place, first),
                     "verdict-conflict",
-                    f"{_PLACE_NAMES[first]} says {other} ('{verdicts[first][0]}'), {_PLACE_NAMES[place]} says {verdict} ('{_short(raw)}')",
-                    target=_short(raw),
+                    f"{_PLACE_NAMES[first]} says {other} ('{other_raw}'), {_PLACE_NAMES[place]} says {verdict} ('{short}')",
+                    target=short,
                     hint=f"{other} counts; make both say the same, or say in a dated note why it changed",
                 )
                 break
-
-
-def _opening(prose: str) -> str:
-    words = _FIRST_CLAUSE.match(prose)
-    return words[1] if words else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _camp(verdict: Verdict) -> str:
-    return "failed" if verdict in FAILED else verdict
 
 
 def missing_verdicts(matter: Matter) -> Iterator[Finding]:
@@ -159,17 +147,16 @@ def _has_profile(page: Page, facts: Facts) -> bool:
 
 
 def _has_evidence(page: Page, facts: Facts) -> bool:
-    if facts.place("evidence") or facts.place("results") or facts.metrics:
-        return True
-    named = any(
-        page.front.get(key) not in (None, "", "pending", "none", [])
-        for key in ("commit", "evidence", "artifacts", "artifact", "dump", "log", "record", "run")
-    )
-    return named or any(
-        not link.href.partition("#")[0].endswith(".md")
-        and "://" not in link.href
-        and link.href[:1] != "#"
-        for link in page.links
+    fields = "commit evidence artifacts artifact dump log record run".split()
+    return (
+        bool(facts.place("evidence") or facts.place("results") or facts.metrics)
+        or any(page.front.get(key) not in (None, "", "pending", "none", []) for key in fields)
+        or any(
+            link.href[:1] != "#"
+            and "://" not in link.href
+            and not link.href.partition("#")[0].endswith(".md")
+            for link in page.links
+        )
     )
 
 
@@ -206,29 +193,20 @@ def numbers_twice(matter: Matter) -> Iterator[Finding]:
     """One number given to two experiments of one target: a label that no longer tells them apart. Keys are paths, so nothing breaks."""
     first: dict[tuple[str, int, str], str] = {}
     for path, facts in sorted(matter.facts.items(), key=lambda item: item[1].order):
-        if not facts.number:
-            continue
-        key = (
-            facts.target if not matter.pages[path].field("target") else matter.pages[path].folder,
-            facts.number,
-            _suffix(matter.pages[path], facts.number),
-        )
-        if key in first:
+        page, number = matter.pages[path], facts.number
+        # `v043` and `v043b` are two labels.
+        letter = re.search(rf"0*{number}([a-z])(?=[-_.]|$)", page.stem, re.IGNORECASE)
+        home = page.folder if page.field("target") else facts.target
+        other = first.setdefault((home, number, letter[1].lower() if letter else ""), path)
+        if number and other != path:
             yield Finding(
                 path,
                 1,
                 "number-twice",
-                f"the number {facts.number} is also that of {first[key]}",
-                target=str(facts.number),
+                f"the number {number} is also that of {other}",
+                target=str(number),
                 hint="kb mv gives it a number of its own and mends the links",
             )
-        first.setdefault(key, path)
-
-
-def _suffix(page: Page, number: int) -> str:
-    """The letter behind a number: `v043` and `v043b` are two labels."""
-    letter = re.search(rf"0*{number}([a-z])(?=[-_.]|$)", page.stem, re.IGNORECASE)
-    return letter[1].lower() if letter else ""
 
 
 RULES = (

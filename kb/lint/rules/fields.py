@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 
-from kb.lint.habits import FEWEST
 from kb.lint.matter import Matter, line_of
 from kb.lint.registry import Rule, W
-from kb.page import Page
+from kb.lint.report import FEWEST
 from kb.schema import (
     PAGE_TYPES,
     TYPES,
@@ -23,43 +22,32 @@ from kb.schema import (
     type_of_folder,
 )
 
+# Pages that may do without front matter.
+_MAY_BE_BARE = ("index", "log", "program")
+
 
 def missing_fields(matter: Matter) -> Iterator[Finding]:
     """Fields that the page type requires. `hypothesis` of an experiment may stand in its body and has a rule of its own."""
     for page in matter.pages.values():
-        known = TYPES.get(page.type)
-        broken = page.lines == 0 or any(
-            code in ("front-matter", "empty") for _, code, *_ in page.problems
-        )
-        if (
-            not known
-            or broken
-            or (page.body_line == 1 and known.name in ("index", "log", "program"))
-        ):
+        known, bare = TYPES.get(page.type), page.body_line == 1
+        broken = {"front-matter", "empty"}.intersection(code for _, code, *_ in page.problems)
+        if not known or not page.lines or broken or bare and known.name in _MAY_BE_BARE:
             continue
-        missing = [
+        missing = ", ".join(
             f
             for f in known.required
-            if page.front.get(f) in (None, "")
-            and not (f == "hypothesis" and known.name == "experiment")
-        ]
-        if missing and page.body_line == 1:
+            if page.front.get(f) in (None, "") and (known.name, f) != ("experiment", "hypothesis")
+        )
+        if missing:
             yield Finding(
                 page.path,
                 1,
                 "missing-field",
-                "the page has no front matter",
-                target=", ".join(missing),
-                hint=f"add a --- block with {', '.join(missing)}",
-            )
-        elif missing:
-            yield Finding(
-                page.path,
-                1,
-                "missing-field",
-                f"a page of type {known.name} must say {', '.join(missing)}",
-                target=", ".join(missing),
-                hint="add to the front matter",
+                "the page has no front matter"
+                if bare
+                else f"a page of type {known.name} must say {missing}",
+                target=missing,
+                hint=f"add a --- block with {missing}" if bare else "add to the front matter",
             )
 
 
@@ -79,43 +67,26 @@ def unknown_types(matter: Matter) -> Iterator[Finding]:
 
 def type_against_folder(matter: Matter) -> Iterator[Finding]:
     """A page right below a folder that stands for one type, and says another. Where most pages of a folder say another, it stands for that."""
-    stated: dict[str, Counter[str]] = {}
-    for page in matter.pages.values():
-        if kind := type_of(page.field("type")):
-            stated.setdefault(page.folder, Counter())[kind] += 1
-    for page in matter.pages.values():
-        folder, kind = type_of_folder(posixpath.basename(page.folder)), type_of(page.field("type"))
-        if folder == "experiment" and not names_run(page.stem):
-            continue  # Programs, notes and lists stand beside the experiments they are about.
-        if (
-            not folder
-            or not kind
-            or kind == folder
-            or {kind, folder} & {"index", "catalog", "log", "program"}
-        ):
-            continue
-        if _fits_inside(kind, page) or _is_habit(stated[page.folder], kind):
-            continue
-        what = f"says type '{kind}', but stands in the folder of type '{folder}'"
-        hint = f"move it with kb mv, or write type: {folder}"
-        yield Finding(
-            page.path,
-            line_of(page, "type"),
-            "type-folder",
-            what,
-            target=page.field("type"),
-            hint=hint,
-        )
-
-
-def _is_habit(kinds: Counter[str], kind: str) -> bool:
-    """Whether a folder, by most of its pages (and not just a few), is one of that type."""
-    return kinds[kind] >= FEWEST and kinds[kind] * 2 > kinds.total()
-
-
-def _fits_inside(text: str, page: Page) -> bool:
-    """A codebase's own folder holds pages of several types: `codebases/x/sources/y.md` may be of type codebase."""
-    return text in {type_of_folder(part) for part in page.folder.split("/")[1:-1]}
+    typed = [(page, type_of(page.field("type"))) for page in matter.pages.values()]
+    stated = Counter((page.folder, kind) for page, kind in typed if kind)
+    sizes = Counter(page.folder for page, kind in typed if kind)
+    for page, kind in typed:
+        folder, alike = type_of_folder(posixpath.basename(page.folder)), stated[page.folder, kind]
+        # Programs, notes and lists stand beside the experiments they are about.
+        beside = folder == "experiment" and not names_run(page.stem)
+        # A codebase's own folder holds pages of several types: `codebases/x/sources/y.md` may be of type codebase.
+        inside = kind in map(type_of_folder, page.folder.split("/")[1:-1])
+        is_habit = alike >= FEWEST and alike * 2 > sizes[page.folder]
+        listing = {kind, folder} & {*_MAY_BE_BARE, "catalog"}
+        if folder and kind and kind != folder and not (beside or inside or is_habit or listing):
+            yield Finding(
+                page.path,
+                line_of(page, "type"),
+                "type-folder",
+                f"says type '{kind}', but stands in the folder of type '{folder}'",
+                target=page.field("type"),
+                hint=f"move it with kb mv, or write type: {folder}",
+            )
 
 
 def target_against_folder(matter: Matter) -> Iterator[Finding]:
@@ -125,33 +96,23 @@ def target_against_folder(matter: Matter) -> Iterator[Finding]:
     if the name shares no word with its own folder, or shares more with the folder of another target.
     """
     folders = {home: _words(home) for home in sorted({_home(path) for path in matter.facts} - {""})}
-    best_of: dict[str, str] = {}
     for path in matter.facts:
-        page = matter.pages[path]
+        page, home = matter.pages[path], _home(path)
         field = "target" if page.field("target") else "model"
-        named, home = page.field(field), _home(path)
-        words = _words(named)
+        named, words = page.field(field), _words(page.field(field))
         if not words or not home or words == folders[home]:
             continue
         mine = len(words & folders[home])
-        if named not in best_of:
-            best_of[named] = max(folders, key=lambda f: len(words & folders[f]))
-        best = best_of[named]
-        if len(words & folders[best]) > mine:
+        best = max(folders, key=lambda folder: len(words & folders[folder]))
+        nearer = len(words & folders[best]) > mine
+        if nearer or not mine:
             yield Finding(
                 path,
                 line_of(page, field),
                 "target-folder",
-                f"{field} '{named}' names what stands in '{best}', but the page stands in '{home}'",
-                target=named,
-                hint=f"mend {field}: or move the page with kb mv",
-            )
-        elif not mine:
-            yield Finding(
-                path,
-                line_of(page, field),
-                "target-folder",
-                f"{field} '{named}' has nothing of its folder '{home}'",
+                f"{field} '{named}' names what stands in '{best}', but the page stands in '{home}'"
+                if nearer
+                else f"{field} '{named}' has nothing of its folder '{home}'",
                 target=named,
                 hint=f"mend {field}: or move the page with kb mv",
             )
@@ -164,8 +125,7 @@ def _words(name: str) -> frozenset[str]:
 
 def _home(path: str) -> str:
     """Folder of an experiment below `wiki/experiments/`, a trailing `experiments` dropped."""
-    parts = place_of(path)[1:-1]
-    return "/".join(parts[:-1] if parts[-1:] == ("experiments",) else parts)
+    return "/".join(place_of(path)[1:-1]).removesuffix("/experiments")
 
 
 def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
