@@ -17,6 +17,8 @@ _MOST_FAILED = 4
 _MOST_STEPS = 10
 _MOST_OTHER = 20
 _HANDFUL = 4
+# By target the longest line of runs that build on one another.
+Chains = list[tuple[str, tuple[dict, ...]]]
 _LEAD = (
     "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it. "
     "A run is told once, under the topic whose name it says most of; kept are runs that their loop built on although no verdict supports them."
@@ -37,7 +39,26 @@ def blueprint_files(
     ]
     other = _by_size(row for row in won if row["path"] not in home)
     chains = _chains(won, material)
-    traps = sorted(_traps(own), key=lambda trap: (-trap[2], names[trap[0]]))[:20]
+    traps = _traps(names, own)
+    twin = {
+        "phases": [{"phase": n, "topics": phase} for n, phase in enumerate(phases, 1)],
+        "other": [row["path"] for row in other],
+        "compounds": [{"target": t, "chain": [row["path"] for row in c]} for t, c in chains],
+        "traps": traps,
+    }
+    lines = _lines(phases, other, chains, traps, material)
+    anchors = [[state["anchor"] for state in phase] for phase in phases]
+    text = index_file("Blueprint", _LEAD, lines)
+    return {"blueprint.md": text, "blueprint.json": to_json(twin)}, anchors
+
+
+def _lines(
+    phases: list[list[dict]],
+    other: list[dict],
+    chains: Chains,
+    traps: list[dict],
+    material: Material,
+) -> list[str]:
     lines = _ladder(phases, material)
     for number, phase in enumerate(phases, 1):
         title = cut(", ".join(state["topic"] for state in phase[:3]), 120)
@@ -46,24 +67,9 @@ def blueprint_files(
     if other:
         lines += ["## Gains under no topic", "", *run_table(other[:_MOST_OTHER])]
         lines += _more(len(other) - _MOST_OTHER)
-    lines += ["## What compounds", "", *_chain_lines(chains), "", "## Traps", ""]
-    lines += [
-        f"- **{cell(names[anchor], 80)}**: {count} of {len(own[anchor])} tries failed, last {link(last)}: "
-        + cell(material.facts[last["path"]].because, 200)
-        for anchor, last, count in traps
-    ]
-    twin = {
-        "phases": [{"phase": n, "topics": phase} for n, phase in enumerate(phases, 1)],
-        "other": [row["path"] for row in other],
-        "compounds": [{"target": t, "chain": [row["path"] for row in c]} for t, c in chains],
-        "traps": [
-            {"topic": names[a], "failed": n, "tried": len(own[a]), "last": last["path"]}
-            for a, last, n in traps
-        ],
-    }
-    anchors = [[state["anchor"] for state in phase] for phase in phases]
-    text = index_file("Blueprint", _LEAD, lines)
-    return {"blueprint.md": text, "blueprint.json": to_json(twin)}, anchors
+    lines += ["## What compounds", "", *_chain_lines(chains), ""]
+    lines += ["## Traps", "", *(_trap_line(trap, material) for trap in traps)]
+    return lines
 
 
 def _homes(topics: tuple[Topic, ...]) -> dict[str, str]:
@@ -144,7 +150,7 @@ def _by_size(rows: Iterable[dict]) -> list[dict]:
     return sorted(rows, key=lambda row: -(row["size"] or 0.0))
 
 
-def _chains(won: list[dict], material: Material) -> list[tuple[str, tuple[dict, ...]]]:
+def _chains(won: list[dict], material: Material) -> Chains:
     """Per target the longest line of runs that paid off, each of which builds on (names or cites) the one before."""
     best: dict[str, tuple[dict, ...]] = {}
     longest: dict[str, tuple[dict, ...]] = {}
@@ -163,7 +169,7 @@ def _chains(won: list[dict], material: Material) -> list[tuple[str, tuple[dict, 
     return sorted(longest.items())
 
 
-def _chain_lines(chains: Iterable[tuple[str, tuple[dict, ...]]]) -> Iterable[str]:
+def _chain_lines(chains: Chains) -> Iterable[str]:
     """A line a target: its steps in order; of a long one those that gained most."""
     for target, chain in chains:
         largest = _by_size(chain)[:_MOST_STEPS]
@@ -174,9 +180,19 @@ def _chain_lines(chains: Iterable[tuple[str, tuple[dict, ...]]]) -> Iterable[str
         yield f"- {cell(target, 60)}{of}: {' → '.join(steps)}"
 
 
-def _traps(own: dict[str, list[dict]]) -> Iterable[tuple[str, dict, int]]:
-    """Topics whose tries mostly failed, with the newest failure and how many there are."""
+def _traps(names: dict[str, str], own: dict[str, list[dict]]) -> list[dict]:
+    """Topics whose tries mostly failed, most failures first, with the newest failure."""
+    traps = []
     for anchor, rows in own.items():
-        failed = [row for row in rows if row["verdict"] in FAILED]
+        failed = [row["path"] for row in rows if row["verdict"] in FAILED]
         if len(failed) >= 2 and 2 * len(failed) > len(rows):
-            yield anchor, failed[0], len(failed)
+            about = {"topic": names[anchor], "failed": len(failed), "tried": len(rows)}
+            traps.append({**about, "last": failed[0]})
+    return sorted(traps, key=lambda trap: (-trap["failed"], trap["topic"]))[:20]
+
+
+def _trap_line(trap: dict, material: Material) -> str:
+    because = cell(material.facts[trap["last"]].because, 200)
+    tries = f"{trap['failed']} of {trap['tried']} tries failed"
+    last = link(material.runs[trap["last"]])
+    return f"- **{cell(trap['topic'], 80)}**: {tries}, last {last}: {because}"

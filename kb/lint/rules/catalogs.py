@@ -23,20 +23,23 @@ def catalog_counts(matter: Matter) -> Iterator[Finding]:
         linked = {link.line for link in page.links}
         for at, section in enumerate(page.sections):
             match = _COUNT.search(section.title) if section.level > 1 else None
-            if not match:
-                continue
-            later = (s.start for s in page.sections[at + 1 :] if s.level <= section.level)
-            end = next(later, page.lines + 1)
-            blocks = matter.document(path).between(section.start + 1, end)
-            items = [b.line for b in blocks if b.kind == "item" and b.depth == 1]
-            rows = [row.line for b in blocks if b.kind == "table" for row in b.rows[1:]]
-            entries = [] if items and rows else items or rows
-            stated, count = int(match[1].replace(",", "")), len(entries)
-            most_link = sum(line in linked for line in entries) * 2 > count
-            if most_link and stated != count and stated <= _FAR * count and count <= _FAR * stated:
+            entries = _entries(matter, page, at) if match else ()
+            count, stated = len(entries), int(match[1].replace(",", "")) if match else 0
+            far = stated > _FAR * count or count > _FAR * stated
+            if stated != count and not far and sum(n in linked for n in entries) * 2 > count:
                 what = f"'{section.title}' says {match[1]}, but {count} stand below"
                 mend = f"write {count}"
                 yield Finding(path, section.start, "catalog-count", what, match[1], mend, True)
+
+
+def _entries(matter: Matter, page: Page, at: int) -> list[int]:
+    """Lines of the entries of the one list or one table of a section."""
+    section, later = page.sections[at], page.sections[at + 1 :]
+    end = next((s.start for s in later if s.level <= section.level), page.lines + 1)
+    blocks = matter.document(page.path).between(section.start + 1, end)
+    items = [b.line for b in blocks if b.kind == "item" and b.depth == 1]
+    rows = [row.line for b in blocks if b.kind == "table" for row in b.rows[1:]]
+    return [] if items and rows else items or rows
 
 
 def catalog_gaps(matter: Matter) -> Iterator[Finding]:
