@@ -74,7 +74,7 @@ class KbPlugin(BasePlugin):
 
     def on_post_template(self, output: str, *, template_name: str, config) -> str:
         return (
-            self.shown.shell.missing_of(self._guarded(output))
+            self.shown.shell.missing_page(self._guarded(output))
             if template_name == "404.html"
             else output
         )

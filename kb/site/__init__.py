@@ -1,14 +1,14 @@
 """Graph and trail to a site to browse: every page rendered once and put into a shell. Refuses to write
 where others wrote.
 
-A page is rendered again only if something that it shows has changed, and written again only if it or
-its shell has.
+A page has a key that changes with all that it shows, and is made and written only where the folder of
+the site holds it under another.
 """
 
 import gc
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 from kb import KbError, store
 
 if TYPE_CHECKING:
+    from kb.site.folder import SiteFile
     from kb.site.shell import Shell
     from kb.site.survey import Survey
-    from kb.site.templating import Frame, RenderedSheet
+    from kb.site.templating import Frame
 
 __all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
 
@@ -39,21 +40,16 @@ class SiteReport:
     fresh: bool
 
 
-# A file of the site: a key that changes with it, and its bytes when they are asked for.
-SiteFile = tuple[str, Callable[[], bytes]]
-
-
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The site before it is written: its pages, its shell, its other files by place, the files outside
-    the wiki that it hangs on with their stamps, and how many pages were rendered anew.
+    """The site before it is made: its pages, its shell, its other files by place, and the files outside
+    the wiki that it hangs on with their stamps.
     """
 
     frames: tuple["Frame", ...]
     shell: "Shell"
-    files: Mapping[str, SiteFile]
-    stamps: frozenset[tuple[str, str]]
-    fresh: int
+    files: Mapping[str, "SiteFile"]
+    stamps: Mapping[str, str]
 
 
 def publish(
@@ -68,121 +64,105 @@ def publish(
     a target's slice as of now. Raises KbError where others' files are in the way, an address of
     kb.toml is none, or the shell cannot be had.
     """
-    from kb.site.folder import built_in
-    from kb.site.wiki_pages import cache_of, kept_pages, stamps_of
+    from kb.site.folder import Built, bring, built_in
+    from kb.site.wiki_pages import stamps_of
 
     target = out or layout.site / "html"
     had = built_in(layout, target, declared=out is not None)
     db.execute("begin")  # One state of the tables, whatever is built meanwhile.
     inputs = _inputs(layout, db)
-    with closing(cache_of(layout)) as cache:
-        stamps = frozenset(stamps_of(layout, kept_pages(cache)).items())
-    if had.inputs == _with_stamps(inputs, stamps) and had.is_current(target):
+    is_same = had.inputs == inputs and stamps_of(layout, had.stamps) == had.stamps
+    if is_same and had.is_current(target):
         return SiteReport(had.pages, 0, 0, 0, True)
     gc.disable()  # Much is made here and nothing cyclic: looking for garbage took a fifth of the time.
     try:
-        has = lambda place: place in had.files and (target / place).is_file()  # noqa: E731
-        site = rendered_site(layout, db, handed=handed, note=note, have=has)
+        site = rendered_site(layout, db, handed=handed)
         if out is None and not (layout.site / ".gitignore").exists():
             store.write(layout.site / ".gitignore", _IGNORED, durable=False)
-        return _put_in_place(target, site, had, inputs=_with_stamps(inputs, site.stamps))
+        shell, wanted = site.shell, dict(site.files)
+        for frame in site.frames:
+            key = f"{shell.digest} {frame.key} {frame.title}"
+            wanted[frame.place] = key, partial(shell.page, frame)
+        stale = sum(had.is_stale(target, f.place, wanted[f.place][0]) for f in site.frames)
+        note(f"rendering {stale} of {len(site.frames)} pages")
+        missing = shell.missing_page().encode("utf-8", "replace")
+        wanted["404.html"] = shell.digest, lambda: missing
+        now = Built(inputs, site.stamps, len(site.frames))
+        written, removed = bring(target, wanted, had, now)
+        return SiteReport(now.pages, stale, written, removed, False)
     finally:
         gc.enable()
 
 
-def _with_stamps(inputs: str, stamps: frozenset[tuple[str, str]]) -> str:
-    return store.digest_of(store.row_of((inputs, sorted(stamps))))
-
-
-def _put_in_place(target: Path, site: Rendered, had, *, inputs: str) -> SiteReport:
-    from kb.site.folder import bring
-
-    shell, wanted = site.shell, dict(site.files)
-    for frame in site.frames:
-        key = f"{shell.digest} {frame.key} {frame.title}"
-        wanted[frame.place] = key, lambda frame=frame: shell.page(frame)
-    wanted["404.html"] = shell.digest, shell.missing_page
-    written, removed = bring(target, wanted, had, inputs=inputs, pages=len(site.frames))
-    return SiteReport(len(site.frames), site.fresh, written, removed, False)
-
-
 def rendered_site(
-    layout: store.Layout,
-    db: sqlite3.Connection,
-    *,
-    handed: Callable[[str], object] | None,
-    note: Callable[[str], None] = lambda text: None,
-    have: Callable[[str], bool] = lambda place: False,
+    layout: store.Layout, db: sqlite3.Connection, *, handed: Callable[[str], object] | None
 ) -> Rendered:
-    """The site as it should be; what earlier builds made comes from their cache. `have` is whether a
-    picture is in place already.
-    """
-    from kb.site.folder import KEPT
+    """The site as it should be, of which nothing is rendered until it is asked for."""
+    from kb.site.links import Resolver, picture_bytes, picture_place
+    from kb.site.overviews import tables_of
     from kb.site.search_index import scripts_of
     from kb.site.shell import groups_of, shell_of
     from kb.site.source_pages import source_frames
     from kb.site.survey import survey_of
-    from kb.site.wiki_pages import cache_of, code_digest, wiki_pages_of
+    from kb.site.wiki_pages import code_digest, linking_of, outward_of, stamps_of, wiki_frames
 
     _check_settings(layout)
-    cache, code = cache_of(layout), code_digest()
-    kept = store.Kept(cache)
-    survey = survey_of(layout, db, kept)
-    # The cache stays open with the frames, which read their content from it.
-    pages = wiki_pages_of(survey, cache, code=code, have=have, note=note)
-    replay = _replayed(layout)
-    table = replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")
-    shapes = {path: row.shape for path, row in pages.kept.items()}
-    sheets = tuple(_sheets(survey, kept, (code, table, shapes), handed=handed, replayed=table))
-    captured = tuple(source_frames(survey, pages.linking, code=code))
-    frames = (*pages.frames, *(sheet.frame for sheet in sheets), *captured)
-    groups = groups_of(survey, captured=bool(captured), replay=bool(replay))
-    shell = shell_of(layout, kept, groups, depth=max(f.place.count("/") for f in frames))
-    whole = {**shell.files, **_assets(), **replay}
-    whole |= {place: data for sheet in sheets for place, data in sheet.files.items()}
-    files = {place: _site_file(data) for place, data in whole.items()}
-    # A picture that stands already came without its bytes.
-    pictures = {
-        p: _site_file(data) if data else (KEPT, bytes) for p, data in pages.pictures.items()
-    }
-    scripts = scripts_of(survey, db, kept)
-    kept.close()
-    stamps = frozenset(stamp for row in pages.kept.values() for stamp in row.files)
-    return Rendered(frames, shell, {**files, **pictures, **scripts}, stamps, pages.fresh)
-
-
-def _site_file(data: bytes) -> SiteFile:
-    return store.digest_of(data), lambda: data
+    tables = store.cache(layout, "site.db", (store.Kept.TABLE,), version=code_digest())
+    with closing(tables) as cache:
+        kept = store.Kept(cache)
+        survey = survey_of(layout, db, kept)
+        resolver = Resolver(survey)
+        outward = outward_of(survey, resolver, kept)
+        stamps = stamps_of(layout, {f for o in outward.values() for f in (*o.files, *o.pictures)})
+        drawn = {f: stamps[f] for o in outward.values() for f in o.pictures if stamps[f]}
+        places = kept.each("pictures", drawn, str, partial(picture_place, layout))
+        resolver.shown = {file: place for file, place in places.items() if place}
+        replay = _replayed(layout)
+        table = replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")
+        sheets, inputs = _sheets(survey, outward, handed=handed, replayed=table)
+        captured = tuple(source_frames(survey, linking_of(outward), code=code_digest()))
+        frames = (*wiki_frames(survey, resolver, outward, stamps), *sheets, *captured)
+        groups = groups_of(survey, captured=bool(captured), replay=bool(replay))
+        shell = shell_of(layout, kept, groups, depth=max(f.place.count("/") for f in frames))
+        whole = {**shell.files, **_assets(), **replay}
+        files = {
+            place: (store.digest_of(data), lambda data=data: data) for place, data in whole.items()
+        }
+        for file, place in resolver.shown.items():
+            files[place] = place, lambda file=file: picture_bytes(layout, file) or b""
+        for place, rows in tables_of(survey):
+            files[place] = inputs, lambda rows=rows: rows().encode("utf-8", "replace")
+        files |= scripts_of(survey, db, kept)
+        kept.close()
+    return Rendered(frames, shell, files, stamps)
 
 
 def _sheets(
-    survey: "Survey",
-    kept: store.Kept,
-    more: object,
-    *,
-    handed: Callable[[str], object] | None,
-    replayed: str,
-) -> Iterator["RenderedSheet"]:
-    """The pages that no one wrote, from the cache where nothing of what they are made from changed."""
-    from kb.site.overviews import asked_targets, sheets_of, state_sheet
-    from kb.site.templating import RenderedSheet
+    survey: "Survey", outward: object, *, handed: Callable[[str], object] | None, replayed: str
+) -> tuple[list["Frame"], str]:
+    """The pages that no one wrote, and a digest of all that these are made from but slices."""
+    from kb.site.overviews import asked_targets, overviews_of
+    from kb.site.templating import sheet
+    from kb.site.wiki_pages import code_digest
 
-    config = survey.layout.config
+    config, pages = survey.layout.config, survey.pages.items()
     name = config.site_name or config.name or "Knowledge base"
     slices = {target: handed(target) for target in asked_targets(survey)} if handed else {}
     heads = [
-        (path, survey.places[path], p.title, p.type, p.date, repr(p.front))
-        for path, p in survey.pages.items()
+        (path, survey.places[path], p.title, p.type, p.date, repr(p.front)) for path, p in pages
     ]
     links = [(path, survey.wiki.outlinks.get(path, ())) for path in survey.wiki.pages]
     trails = (survey.experiments, survey.cards, survey.standings)
-    inputs = store.digest_of(store.row_of((more, repr(config), heads, links, trails, list(slices))))
-
-    make = partial(sheets_of, survey, name=name, handed=slices, replayed=replayed)
-    yield from kept.of("sheets", inputs, tuple[RenderedSheet, ...], lambda: tuple(make()))
-    for target, handed_now in slices.items():
-        make_one = partial(state_sheet, survey, target, handed_now)
-        yield kept.of(f"slice of {target}", (inputs, handed_now), RenderedSheet, make_one)
+    more = (code_digest(), replayed, repr(config), list(slices), outward)
+    inputs = store.digest_of(store.row_of((more, heads, links, trails)))
+    frames = []
+    for place, title, template, shows in overviews_of(
+        survey, name=name, handed=slices, replayed=replayed
+    ):
+        own = store.row_of(shows()["handed"]) if template == "state.html" else b""
+        key = store.digest_of(inputs.encode() + own)
+        frames.append(sheet(survey, place, title, key, template, shows))
+    return frames, inputs
 
 
 def _check_settings(layout: store.Layout) -> None:

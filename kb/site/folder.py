@@ -2,8 +2,10 @@
 Refuses to touch what others wrote, and names that lead out of the folder.
 """
 
+import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -11,23 +13,31 @@ from kb import KbError, store
 
 # A folder that kb may write holds this file: what kb wrote there, each with its key, size and time.
 _MARK = ".kb-site"
-# The key of a file that stands already and whose bytes were not read again.
-KEPT = "kept"
+# Fewer files than this are made in this process: starting others costs more.
+_POOL_FROM = 100
+# A file of the site: a key that changes with it, and its bytes when they are asked for.
+SiteFile = tuple[str, Callable[[], bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What kb wrote into a folder: digest of what it was made from, pages, and for each file its key,
-    size and time.
+    """What kb wrote into a folder: digest of what it was made from, the files outside the wiki that it
+    hangs on with their stamps, pages, and for each file its key, size and time.
     """
 
     inputs: str = ""
+    stamps: Mapping[str, str] = field(default_factory=dict)
     pages: int = 0
     files: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
 
     def is_current(self, target: Path) -> bool:
         """Whether every file is still as kb wrote it."""
         return all(row[1:] == _stamp(target / name) for name, row in self.files.items())
+
+    def is_stale(self, target: Path, name: str, key: str) -> bool:
+        """Whether a file is to be written: it is new, has another key, or is not as kb wrote it."""
+        row = self.files.get(name)
+        return row is None or row != (key, *_stamp(target / name))
 
 
 def built_in(layout: store.Layout, target: Path, *, declared: bool) -> Built:
@@ -50,35 +60,39 @@ def built_in(layout: store.Layout, target: Path, *, declared: bool) -> Built:
     return replace(known, files={n: row for n, row in known.files.items() if _is_place(n)})
 
 
-def bring(
-    target: Path,
-    wanted: Mapping[str, tuple[str, Callable[[], bytes]]],
-    had: Built,
-    *,
-    inputs: str,
-    pages: int,
-) -> tuple[int, int]:
-    """Make the folder hold `wanted` (by place: key and bytes when asked for); how many files were
-    written and removed. Raises KbError before it writes where a file is not kb's.
+def bring(target: Path, wanted: Mapping[str, SiteFile], had: Built, now: Built) -> tuple[int, int]:
+    """Make the folder hold `wanted`, and its manifest say `now`; how many files were written and
+    removed. Raises KbError before it writes where a file is not kb's.
     """
-    stale = [name for name, (key, _) in wanted.items() if _is_stale(target, name, key, had)]
+    stale = [name for name, (key, _) in wanted.items() if had.is_stale(target, name, key)]
     _refuse_foreign(target, stale, had)
     if not (target / _MARK).exists():
         _write_mark(target, Built())
-    for name in stale:
-        store.write(target / name, wanted[name][1](), durable=False, declared=True)
-    keys = {
-        n: had.files[n][0] if key == KEPT and n in had.files else key
-        for n, (key, _) in wanted.items()
-    }
+    for name, data in _made(stale, wanted):
+        store.write(target / name, data, durable=False, declared=True)
     removed = _sweep(target, set(had.files) - set(wanted), had)
-    _write_mark(target, Built(inputs, pages, {n: (keys[n], *_stamp(target / n)) for n in wanted}))
+    files = {name: (key, *_stamp(target / name)) for name, (key, _) in wanted.items()}
+    _write_mark(target, replace(now, files=files))
     return len(stale), removed
 
 
-def _is_stale(target: Path, name: str, key: str, had: Built) -> bool:
-    row = had.files.get(name)
-    return row is None or key not in (KEPT, row[0]) or row[1:] != _stamp(target / name)
+def _made(names: Sequence[str], wanted: Mapping[str, SiteFile]) -> Iterator[tuple[str, bytes]]:
+    """Files with their bytes. Pages are made of values alone, and many are shared among processes."""
+    pages = {name for name in names if name.endswith(".html")}
+    shared = sorted(pages) if len(pages) >= _POOL_FROM else []
+    yield from ((name, wanted[name][1]()) for name in names if not shared or name not in pages)
+    if shared:
+        context, workers = multiprocessing.get_context("fork"), min(4, os.cpu_count() or 1)
+        with ProcessPoolExecutor(workers, context, _WANTED.update, (wanted,)) as pool:
+            yield from zip(shared, pool.map(_page, shared, chunksize=32), strict=True)
+
+
+# What a process that was forked has to make.
+_WANTED: dict[str, SiteFile] = {}
+
+
+def _page(name: str) -> bytes:
+    return _WANTED[name][1]()
 
 
 def _refuse_foreign(target: Path, stale: Iterable[str], had: Built) -> None:

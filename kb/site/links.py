@@ -5,8 +5,6 @@ import posixpath
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -17,7 +15,7 @@ from kb.graph.paths import indexes_of
 from kb.page import Page, read
 from kb.site.body import Destination
 from kb.site.raw_html import anchor_of
-from kb.store import bytes_of, digest_of, read_bytes
+from kb.store import Layout, bytes_of, digest_of, read_bytes
 
 if TYPE_CHECKING:
     from kb.site.survey import Survey
@@ -99,25 +97,18 @@ def url_between(place: str, to: str, anchor: str = "") -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """Where the links of one page lead: destinations by href as written (images as `!href`), the pictures that it shows by place, and
-    the files outside the wiki that all this hangs on.
-    """
-
-    links: Mapping[str, Destination]
-    pictures: Mapping[str, bytes]
-    files: tuple[str, ...]
-
-
 class Resolver:
-    """Resolves links of pages; open for the length of one build, because what it read of cited pages it keeps."""
+    """Resolves links of pages; open for the length of one build, because what it read of cited pages it keeps. `shown` are the pictures
+    that the site shows: place by file.
+    """
 
     def __init__(self, survey: "Survey"):
         self.layout, self.pages, self.places = survey.layout, survey.pages, survey.places
         self.files, self.sources = survey.files, survey.source_places
+        self.root = survey.layout.config.link_root
         self.repository = web_address(self.layout.config.site_repository, "repository")
         self.read: dict[str, Page] = {}
+        self.shown: Mapping[str, str] = {}
 
     def whole(self, path: str) -> Page:
         """A page with all its detail, read from its file where the build only skimmed it."""
@@ -131,39 +122,44 @@ class Resolver:
                 ) from error
         return self.read.get(path, known)
 
-    def resolved(self, page: Page, place: str) -> Resolved:
-        """Every link of a page."""
+    def outside(self, page: Page, *, pictures: bool = False) -> tuple[str, ...]:
+        """Files inside the knowledge base that a page links to and that are no pages; or those that it shows."""
+        kinds = ("image",) if pictures else ("inline", "auto")
+        hrefs = (link.href for link in page.links if link.kind in kinds)
+        meant = (target_of(href, folder=page.folder, link_root=self.root) for href in hrefs)
+        files = {where[0] or page.path for where in meant if where}
+        inside = (f for f in files if not (f + "/").startswith("../"))
+        return tuple(sorted(f for f in inside if pictures or not self._page_at(f)))
+
+    def _page_at(self, target: str) -> str:
+        """The page that a path names, by itself or as the index of its folder."""
+        return next((c for c in indexes_of(target, self.root) if c in self.places), "")
+
+    def links(self, page: Page, place: str) -> dict[str, Destination]:
+        """Where every link of a page leads, by href as written (images as `!href`)."""
         links: dict[str, Destination] = {}
-        pictures: dict[str, bytes] = {}
-        files: set[str] = set()
         for link in page.links:
             if link.kind == "image":
-                links.setdefault(
-                    "!" + link.href, self._picture(link.href, page, place, pictures, files)
-                )
+                links["!" + link.href] = self._picture(link.href, page, place)
             elif link.kind == "wikilink":
-                links.setdefault(f"[[{link.href}]]", self._wikilink(link.href, page, place))
-            elif link.kind in ("inline", "auto") and link.href not in links:
-                links[link.href] = self._destination(link, page, place, files)
-        return Resolved(links, pictures, tuple(sorted(files)))
+                links[f"[[{link.href}]]"] = self._wikilink(link.href, page, place)
+            elif link.kind in ("inline", "auto"):
+                links[link.href] = self._destination(link.href, page, place)
+        return links
 
-    def _destination(self, link, page: Page, place: str, files: set[str]) -> Destination:
-        root = self.layout.config.link_root
-        where = target_of(link.href, folder=page.folder, link_root=root)
+    def _destination(self, href: str, page: Page, place: str) -> Destination:
+        where = target_of(href, folder=page.folder, link_root=self.root)
         if where is None:
-            return _web(link.href)
+            return _web(href)
         target, anchor = where[0] or page.path, where[1]
-        for candidate in indexes_of(target, root):
-            if candidate in self.places:
-                cited = self.whole(candidate)
-                known = not anchor or anchor == "top" or anchor in cited.anchors
-                url = url_between(place, self.places[candidate], anchor if known else "")
-                lines = anchor.startswith("L") and anchor[1:2].isdigit()
-                note = "" if known else f"#{anchor}" if lines else f"no such heading: #{anchor}"
-                return Destination("page" if known or lines else "loose", url, note)
-        if target == ".." or target.startswith("../"):
+        if cited := self._page_at(target):
+            known = not anchor or anchor == "top" or anchor in self.whole(cited).anchors
+            url = url_between(place, self.places[cited], anchor if known else "")
+            lines = anchor.startswith("L") and anchor[1:2].isdigit()
+            note = "" if known else f"#{anchor}" if lines else f"no such heading: #{anchor}"
+            return Destination("page" if known or lines else "loose", url, note)
+        if (target + "/").startswith("../"):
             return Destination("broken", note=f"broken link: {target}")
-        files.add(target)
         if source := self.sources.get("/".join(target.split("/")[:2])):
             return Destination("page", url_between(place, source), target)
         if (target + "/").startswith(self.files.unseen) or self.files.has(target):
@@ -174,49 +170,54 @@ class Resolver:
         link = wikilink_of(written)
         meant = self.files.names.meant(link.name, page)
         if len(meant) != 1:
-            return Destination(
-                "broken",
-                note=f"{'several pages have' if meant else 'no page has'} this name: {link.name}",
-            )
+            reason = "several pages have" if meant else "no page has"
+            return Destination("broken", note=f"{reason} this name: {link.name}")
         if meant[0] not in self.places:
             return self._file(meant[0])
-        anchor = (
-            anchor_in(self.whole(meant[0]), link.heading)
-            if link.heading and not link.heading.startswith("^")
-            else ""
-        )
-        return Destination(
-            "page" if anchor is not None else "loose",
-            url_between(place, self.places[meant[0]], anchor or ""),
-        )
+        named = link.heading and not link.heading.startswith("^")
+        anchor = anchor_in(self.whole(meant[0]), link.heading) if named else ""
+        url = url_between(place, self.places[meant[0]], anchor or "")
+        return Destination("page" if anchor is not None else "loose", url)
 
     def _file(self, target: str) -> Destination:
         if self.repository and not target.startswith(".."):
             return Destination("web", f"{self.repository}/{quote(target)}", target)
         return Destination("file", note=f"not part of the site: {target}")
 
-    def _picture(
-        self, href: str, page: Page, place: str, pictures: dict[str, bytes], files: set[str]
-    ) -> Destination:
-        where = target_of(href, folder=page.folder, link_root=self.layout.config.link_root)
+    def _picture(self, href: str, page: Page, place: str) -> Destination:
+        where = target_of(href, folder=page.folder, link_root=self.root)
         if where is None:
             return _web(href)
         path = where[0]
-        files.add(path)
-        data = _picture_bytes(path, self.layout.root)
+        if shown := self.shown.get(path):
+            return Destination("image", url_between(place, shown))
+        data = picture_bytes(self.layout, path)
         if data is None:
             unseen = (path + "/").startswith(self.files.unseen)
             return self._file(path) if unseen else Destination("broken", note=f"no picture {path}")
-        suffix = posixpath.splitext(path)[1].lower()
-        if suffix == ".svg" and len(data) <= _LARGEST_SVG:
-            return Destination(
-                "image", "data:image/svg+xml;base64," + base64.b64encode(data).decode()
-            )
-        if suffix not in _PICTURES:
-            return self._file(path)
-        name = f"pictures/{digest_of(data)}{suffix}"
-        pictures[name] = data
-        return Destination("image", url_between(place, name))
+        if path.lower().endswith(".svg") and len(data) <= _LARGEST_SVG:
+            encoded = base64.b64encode(data).decode()
+            return Destination("image", f"data:image/svg+xml;base64,{encoded}")
+        return self._file(path)
+
+
+def is_picture(path: str) -> bool:
+    """Whether a file is a picture by its name, one that is shown as a file or one that is drawn in place."""
+    return posixpath.splitext(path)[1].lower() in (*_PICTURES, ".svg")
+
+
+def picture_place(layout: Layout, path: str) -> str:
+    """Where a picture stands in the site, a name that changes with its bytes; empty for a file that cannot be shown as one."""
+    suffix = posixpath.splitext(path)[1].lower()
+    data = picture_bytes(layout, path) if suffix in _PICTURES else None
+    return "" if data is None else f"pictures/{digest_of(data)}{suffix}"
+
+
+def picture_bytes(layout: Layout, path: str) -> bytes | None:
+    """Bytes of a file inside the knowledge base; None for one that is missing, unreadable, outside or too large to be shown."""
+    with suppress(OSError):
+        return bytes_of(layout.root / path, most=_LARGEST_PICTURE)
+    return None
 
 
 def web_address(text: str, key: str) -> str:
@@ -238,10 +239,3 @@ def _web(href: str) -> Destination:
     if href.partition(":")[0].lower() in ("http", "https", "mailto"):
         return Destination("web", href)
     return Destination("broken", note=f"not followed: {href[:80]}")
-
-
-def _picture_bytes(path: str, root: Path) -> bytes | None:
-    """Bytes of a file inside the knowledge base; None for one that is missing, unreadable, outside or too large to be shown."""
-    with suppress(OSError):
-        return bytes_of(root / path, most=_LARGEST_PICTURE)
-    return None

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -57,7 +57,6 @@ class Shell:
     files: Mapping[str, bytes]
     groups: tuple[Group, ...]
     base: str
-    # Pages of one folder and section share their navigation.
     navigations: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
@@ -70,35 +69,35 @@ class Shell:
 
     def page(self, frame: Frame) -> bytes:
         """A whole page."""
-        return _filled(self.pieces[frame.place.count("/")], self.slots(frame)).encode(
-            "utf-8", "replace"
-        )
+        pieces = self.pieces[frame.place.count("/")]
+        return _filled(pieces, self.slots(frame)).encode("utf-8", "replace")
 
-    def missing_page(self) -> bytes:
-        return self.missing_of(with_policy(self.missing)).encode("utf-8", "replace")
-
-    def missing_of(self, skeleton: str) -> str:
+    def missing_page(self, skeleton: str = "") -> str:
         """What is shown for an address that is none; it may stand at any depth, so its links start at the root of the site."""
         content = f'<h1>Not found</h1><p>No page has this address. <a href="{escape(self.base)}index.html">Home</a></p>'
-        frame = Frame("404.html", "Not found", lambda: content, (), "", "")
-        return _filled(_SLOT.split(skeleton), self.slots(frame, self.base))
+        frame = Frame("404.html", "Not found", "", "", lambda: (content, ()))
+        pieces = _SLOT.split(skeleton or with_policy(self.missing))
+        return _filled(pieces, self.slots(frame, self.base))
 
     def slots(self, frame: Frame, root: str | None = None) -> dict[str, str]:
         """What goes into the slots for one page."""
         root = "../" * frame.place.count("/") if root is None else root
+        content, toc = frame.content()
         return {
             "title": escape(frame.title),
-            "content": frame.content(),
+            "content": content,
             "nav": self._navigation(root, frame.section),
-            "toc": contents(frame),
-            "hidetoc": "" if len(frame.toc) > 1 else "hidden",
+            "toc": template("toc.html")(toc=toc) if len(toc) > 1 else "",
+            "hidetoc": "" if len(toc) > 1 else "hidden",
             "place": escape(frame.place),
         }
 
     def _navigation(self, root: str, section: str) -> str:
+        """The navigation of a page that stands `root` below the site's own; pages of one folder and section share it."""
         key = root, section
         if key not in self.navigations:
-            self.navigations[key] = navigation(self.groups, root, section)
+            shown = template("nav.html")(groups=self.groups, root=root, section=section)
+            self.navigations[key] = shown
         return self.navigations[key]
 
 
@@ -122,16 +121,6 @@ def with_policy(html: str) -> str:
         "connect-src 'self'; manifest-src 'self'; base-uri 'self'; form-action 'none'"
     )
     return html.replace("@@kb:policy@@", policy)
-
-
-def navigation(groups: Iterable[Group], root: str, section: str) -> str:
-    """The navigation as HTML, from a page that stands `root` below the site's own."""
-    return template("nav.html")(groups=groups, root=root, section=section)
-
-
-def contents(frame: Frame) -> str:
-    """The table of contents as HTML."""
-    return template("toc.html")(toc=frame.toc) if len(frame.toc) > 1 else ""
 
 
 def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, ...]:

@@ -2,19 +2,19 @@
 quoted material. Refuses to render captured text as anything but text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kb.research.readings import fork_of_source
 from kb.site.captures import (
     FOLDER,
-    Captures,
     matrices_of,
     place_of_source,
     sections_of,
     text_of_capture,
 )
 from kb.site.survey import Survey
-from kb.site.templating import Frame, plain_title, rendered, sheet
+from kb.site.templating import Frame, sheet
 from kb.source import Source
 from kb.store import digest_of
 
@@ -22,7 +22,7 @@ _INDEX = f"{FOLDER}/index.html"
 
 
 def source_frames(
-    survey: Survey, linking: Mapping[str, Sequence[str]], *, code: str
+    survey: Survey, linking: Mapping[str, Collection[str]], *, code: str
 ) -> Iterator[Frame]:
     """A page for each source, one that lists them, and one with what forks have that others lack.
     `linking` are the pages of the wiki by the files outside that they link to.
@@ -33,16 +33,17 @@ def source_frames(
     used = _used(survey, linking)
     matrices = matrices_of(survey.layout, captures.sources)
     shows = {"captures": captures, "used": used, "matrices": matrices, "place_of": place_of_source}
+    key = digest_of(repr((code, captures, used, matrices)))
     title = f"Captured sources ({len(captures.sources):,})"
-    yield sheet(survey, _INDEX, title, "sources.html", shows).frame
+    yield sheet(survey, _INDEX, title, key, "sources.html", lambda: shows)
     if matrices:
-        title = "What forks have that others lack"
-        yield sheet(survey, f"{FOLDER}/forks.html", title, "forks.html", shows).frame
+        title, place = "What forks have that others lack", f"{FOLDER}/forks.html"
+        yield sheet(survey, place, title, key, "forks.html", lambda: shows)
     for source in captures.sources:
-        yield _source_frame(survey, captures, source, used[source.id], code)
+        yield _source_frame(survey, source, used[source.id], code)
 
 
-def _used(survey: Survey, linking: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def _used(survey: Survey, linking: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
     """The pages that rest on each source: by a claim, or by a link into its folder."""
     used: dict[str, set[str]] = {source.id: set() for source in survey.captures.sources}
     for id, claims in survey.captures.claims.items():
@@ -54,19 +55,14 @@ def _used(survey: Survey, linking: Mapping[str, Sequence[str]]) -> dict[str, lis
     return {id: sorted(pages & set(survey.pages)) for id, pages in used.items()}
 
 
-def _source_frame(
-    survey: Survey, captures: Captures, source: Source, used: Sequence[str], code: str
-) -> Frame:
-    claims = captures.claims.get(source.id, ())
+def _source_frame(survey: Survey, source: Source, used: Sequence[str], code: str) -> Frame:
+    claims = survey.captures.claims.get(source.id, ())
     fork = fork_of_source(survey.layout, source)
-    kinds = [mark.kind for mark in source.marks]
-    later = [s for s in captures.sources if s.previous == source.id]
-    place, title = place_of_source(source.id), source.title or source.id
+    later = [s for s in survey.captures.sources if s.previous == source.id]
 
-    def content() -> str:
+    def shows() -> Mapping[str, object]:
         text, absent = text_of_capture(survey.layout, source)
-        shows = {
-            "title": title,
+        return {
             "source": source,
             "fork": fork,
             "sections": list(sections_of(source, text)),
@@ -74,12 +70,12 @@ def _source_frame(
             "size": len(text),
             "claims": claims,
             "used": used,
-            "warnings": [(kind, kinds.count(kind)) for kind in sorted(set(kinds))],
+            "warnings": sorted(Counter(mark.kind for mark in source.marks).items()),
             "later": later,
             "place_of": place_of_source,
         }
-        return rendered(survey, place, "source.html", shows)
 
     titles = [(path, survey.pages[path].title) for path in used]
     key = digest_of(repr((code, source, fork, claims, titles, [s.id for s in later])))
-    return Frame(place, plain_title(title), content, (), key, _INDEX)
+    place, title = place_of_source(source.id), source.title or source.id
+    return sheet(survey, place, title, key, "source.html", shows)

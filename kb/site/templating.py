@@ -4,7 +4,6 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,51 +12,40 @@ from kb.site.body import WEB_ADDRESS
 from kb.site.links import url_between, web_address
 from kb.site.raw_html import anchor_of
 from kb.site.survey import Survey, plural, type_place
-from kb.store import digest_of
+
+# The level, anchor and escaped text of each heading that a table of contents lists.
+Toc = tuple[tuple[int, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A page of the site without its shell. `content` gives its HTML when it is asked for; `key` is a digest of it; `toc` are the level,
-    anchor and escaped text of its headings; `section` is the entry of the navigation that it belongs to.
+    """A page of the site without its shell. `content` gives its HTML and its table of contents when they are asked for; `key` changes with
+    all that it is made from; `section` is the entry of the navigation that it belongs to.
     """
 
     place: str
     title: str
-    content: Callable[[], str]
-    toc: tuple[tuple[int, str, str], ...]
     key: str
     section: str
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedSheet:
-    """A page that no one wrote as it is kept: `files` are other files that belong to it."""
-
-    place: str
-    title: str
-    content: str
-    files: Mapping[str, bytes]
-
-    @property
-    def frame(self) -> Frame:
-        folder = self.place.rpartition("/")[0]
-        section = self.place if folder in ("", "by-type") else f"{folder}/index.html"
-        key = digest_of(self.content)
-        return Frame(self.place, self.title, lambda: self.content, (), key, section)
+    content: Callable[[], tuple[str, Toc]]
 
 
 def sheet(
     survey: Survey,
     place: str,
     title: str,
+    key: str,
     template: str,
-    shows: Mapping[str, object],
-    files: Mapping[str, bytes] = MappingProxyType({}),
-) -> RenderedSheet:
+    shows: Callable[[], Mapping[str, object]],
+) -> Frame:
     """A page that no one wrote, at its place, from the template of that name and what it shows."""
-    content = rendered(survey, place, template, {"title": title, **shows})
-    return RenderedSheet(place, plain_title(title), content, dict(files))
+    folder = place.rpartition("/")[0]
+    section = place if folder in ("", "by-type") else f"{folder}/index.html"
+
+    def content() -> tuple[str, Toc]:
+        return rendered(survey, place, template, {"title": title, **shows()}), ()
+
+    return Frame(place, plain_title(title), key, section, content)
 
 
 def rendered(survey: Survey, place: str, template: str, shows: Mapping[str, object]) -> str:
