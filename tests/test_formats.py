@@ -369,7 +369,7 @@ def test_free_form_fields_survive_as_notes(log):
     assert (run.hypothesis, run.reason, run.next_step, run.tokens) == ("h", "r", "n", 7)
     assert ("asi.odd", '{"a": [1, true]}') in run.notes
     assert ("cost", "3") in run.notes
-    assert run.metrics == (Metric("total_ms", 5.0, "ms", "lower", stddev=0.2), Metric("parse_ms", 3.0, "", "lower"))
+    assert run.metrics == (Metric("total_ms", 5.0, "ms", "lower", stddev=0.2), Metric("parse_ms", 3.0, "ms", "lower"))
     assert run.created == "2026-03-16T20:35:10Z"
 
 

@@ -1,7 +1,7 @@
 """Columns of any results table: what each is for, by its header and by what its cells hold. Refuses to look at which side values move to."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -15,7 +15,8 @@ from kb.run.status import SIGNS, is_status, outcome_of, status_words
 
 # What a column is for.
 ColumnRole = Literal[
-    "id", "rank", "code", "status", "text", "time", "delta", "metric", "lever", "check", "note"
+    "id", "rank", "label", "code", "status", "text", "reason", "time", "delta", "metric", "lever", "check", "note",
+    "hypothesis", "mechanism", "signal", "next", "parent", "models", "tokens",
 ]  # fmt: skip
 
 _RANK = word_set("rank place position pos")
@@ -197,7 +198,7 @@ def outcome_in(name: str, cell: str) -> Outcome:
 
 def check_outcome(cell: str) -> str:
     """passed, failed, or the cell as written."""
-    word = bare(cell).lower()
+    word = status_words(bare(cell).partition(" ")[0])
     return "passed" if word in _PASSED else "failed" if word in _FAILED else cell
 
 
@@ -337,14 +338,3 @@ HEADER_WORDS = (_ID | _CODE | _TIME | STATUS | _STATUS_TOO | {*TEXT}) - {
     "name",
     "number",
 }
-
-
-def aim_of_figures(records: Sequence[Mapping[str, object]]) -> str:
-    """Name of the figure that records are judged by; empty where none is."""
-    cells: dict[str, list[str]] = {}
-    for figures in records:
-        for name, value in figures.items():
-            if not name.endswith(("_stddev", "_std")) and quantity_of(str(value)):
-                cells.setdefault(name, []).append(str(value))
-    chosen = primary_of([LogColumn(n, values) for n, values in cells.items()])
-    return chosen.name if chosen else ""

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kb.formats.columns import (
     CHECKS,
@@ -24,23 +24,41 @@ from kb.formats.columns import (
     status_weight,
     unit_of,
 )
-from kb.formats.reading import SAMPLE, Ask, LogLine, Segment, has_decimal_comma, quantity_of
+from kb.formats.reading import (
+    SAMPLE,
+    Ask,
+    LogLine,
+    Remark,
+    Segment,
+    has_decimal_comma,
+    quantity_of,
+)
 from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import to_quantity
-from kb.run.record import Outcome
+from kb.run.record import Outcome, Run
 from kb.run.status import NOT_BEGUN, is_status, status_words
 
 _STEPS = word_set("step epoch global_step")
+# What fields in words are by their names, where another says what was tried.
+_ROLES: Mapping[str, ColumnRole] = {
+    **dict.fromkeys(("experiment", "name", "label"), "label"),
+    **{role: role for role in ("hypothesis", "mechanism", "next", "parent")},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a log: where it stands and what it says under each name. `status` and `day` stand outside of it, as in the heading above."""
+    """One record of a log: where it stands and what it says under each name. `status` and `day` stand outside of it, as in the heading above.
+
+    `file` is its own, where a log is many; `whole` is the run that an export of kb holds as it was.
+    """
 
     line: LogLine
     cells: dict[str, str]
     status: str = ""
     day: str = ""
+    file: str = ""
+    whole: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +66,21 @@ class RecordTable:
     """Records under the names of their fields, whatever notation they stood in.
 
     `heading` stands above them, `stated` is what the log itself says of the metric, `headed` whether it names the fields, `roles` what the
-    notation makes of some; runs are judged by no field that less than `least` of the records fill.
+    notation makes of some; runs are judged by no field that less than `least` of the records fill. In a `certain` notation every record is
+    a run, further fields are notes, and each table is a segment; a `search` keeps none.
     """
 
     names: Sequence[str]
-    records: list[Record]
+    records: Iterable[Record | Remark]
     line: int = 1
     heading: str = ""
     stated: Ask = Ask()
     headed: bool = True
     roles: Mapping[str, ColumnRole] = field(default_factory=dict)
     least: float = 0.0
+    certain: bool = False
+    search: bool = False
+    layout: "RecordLayout | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +90,10 @@ class RecordLayout:
     roles: Mapping[str, ColumnRole]
     statuses: tuple[str, ...] = ()
     primary: str = ""
-    text: str = ""
-    reason: str = ""
     unit: str = ""
     direction: Direction | None = None
     source: str = ""
+    search: bool = False
     decided: bool = False
     tells: bool = True
     passes: bool = False
@@ -85,15 +106,6 @@ class RecordLayout:
     def ranked(self) -> bool:
         """A leaderboard: it lists what was kept, by rank."""
         return not self.statuses and "rank" in self.roles.values()
-
-    @property
-    def search(self) -> bool:
-        """Trials of a search: settings, and a state that says how a trial ended but keeps none."""
-        return (
-            any(n.startswith("params_") for n in self.roles)
-            and not self.ranked
-            and not self.decided
-        )
 
     def outcome(self, name: str, cell: str) -> Outcome:
         """What a status states: `KILLED` in a column of states says how the run ended."""
@@ -138,41 +150,39 @@ def looks_like_header(cells: Sequence[str]) -> bool:
 def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> RecordLayout:
     """What the fields of a table are, from their names and what some of its records hold."""
     sample = [r.cells for r in records[:SAMPLE]]
-    headed, stated, least = table.headed, table.stated, table.least * len(sample)
     names = [n for n in table.names if not sample or any(n in cells for cells in sample)]
-    columns = {n: LogColumn(n, [r.get(n, "") for r in sample], headed) for n in names}
+    columns = {n: LogColumn(n, [r.get(n, "") for r in sample], table.headed) for n in names}
     weights = {n: status_weight(c) for n, c in columns.items() if n not in table.roles}
-    statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
+    statuses = sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n])
+    if table.certain:
+        statuses = [n for n, role in table.roles.items() if role == "status" and n in columns]
     deciding = [columns[n] for n in statuses[:1]]
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(x.outcomes & DECIDED for x in deciding)
-    roles = {n: table.roles.get(n) or role_of(c) for n, c in columns.items()}
+    others = "note" if table.certain else ""
+    roles = {n: table.roles.get(n) or others or role_of(c) for n, c in columns.items()}
     roles |= {x.name: "status" for x in deciding}
-    text = _text_of(columns, roles, headed=headed, decided=decided)
-    roles |= {text: "text"} if text else {}
-    chosen, rivals = _aim_of(columns, roles, ask, stated, headed=headed, least=least)
-    primary, unit = chosen.name if chosen else "", _unit(chosen)
-    direction, source = ask.way(primary, unit=unit, stated=stated.direction or stated_way(primary))
-    if primary and not direction and stated_way(stated.prose):
-        direction, source = stated_way(stated.prose), "config"
+    if not table.certain:
+        roles |= _worded(columns, roles, headed=table.headed, decided=decided)
+    chosen, rivals = _aim_of(columns, roles, ask, table, least=table.least * len(sample))
+    primary, stated = chosen.name if chosen else "", table.stated
+    unit = stated.unit or _unit(chosen)
+    way = stated.direction or stated_way(primary)
+    if primary and not (ask.direction or way or direction_of(primary)):
+        way = stated_way(stated.prose)
+    direction, source = ask.way(primary, unit=unit, stated=replace(stated, direction=way))
+    queued = bool(words & NOT_BEGUN) and not decided
+    settings = any(n.startswith("params_") for n in roles)
     return RecordLayout(
         roles,
-        statuses,
+        tuple(statuses),
         primary,
-        text,
-        _first_named(roles, REASON, but=text),
         unit,
         direction,
         source,
+        table.search or settings and "rank" not in roles.values() and not decided,
         decided,
-        _tells(
-            columns,
-            roles,
-            statuses,
-            headed=headed,
-            worded=bool(text),
-            queued=bool(words & NOT_BEGUN) and not decided,
-        ),
+        table.certain or _tells(columns, roles, statuses, headed=table.headed, queued=queued),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
         tuple(c.name for c in rivals),
         frozenset(n for n, c in columns.items() if any(map(has_decimal_comma, c.filled))),
@@ -185,15 +195,14 @@ def _aim_of(
     columns: Mapping[str, LogColumn],
     roles: Mapping[str, ColumnRole],
     ask: Ask,
-    stated: Ask,
+    table: RecordTable,
     *,
-    headed: bool,
     least: float,
 ) -> tuple[LogColumn | None, list[LogColumn]]:
     """The field that runs are judged by: the one that is named, else by the text above, else by its role; and others that could be."""
-    aim = ask.metric or stated.metric
+    aim = ask.metric or table.stated.metric
     named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
-    if named or ask.metric or not headed:
+    if named or ask.metric or not table.headed:
         return named, []
     metrics = [c for n, c in columns.items() if roles[n] == "metric"]
     common = [c for c in metrics if len(c.filled) >= least]
@@ -206,7 +215,6 @@ def _tells(
     statuses: Sequence[str],
     *,
     headed: bool,
-    worded: bool,
     queued: bool,
 ) -> bool:
     """Whether anything says that records are runs: figures under a name, or statuses of what has begun; and no steps of a training."""
@@ -219,6 +227,7 @@ def _tells(
     # Entries in prose: words on the result, and on what was done or learned.
     results = [c for c in columns.values() if c.key in ("result", "results", "outcome")]
     spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
+    worded = "text" in roles.values()
     reported = figures or worded and spoken or not queued and bool(outcomes - {Outcome.OTHER})
     return reported and not _is_curve(columns, worded=worded or bool(statuses))
 
@@ -250,6 +259,21 @@ def _is_curve(columns: Mapping[str, LogColumn], *, worded: bool) -> bool:
         and not worded
         and all(c.numeric or not c.filled for c in columns.values())
     )
+
+
+def _worded(
+    columns: Mapping[str, LogColumn],
+    roles: Mapping[str, ColumnRole],
+    *,
+    headed: bool,
+    decided: bool,
+) -> dict[str, ColumnRole]:
+    """Roles of the fields in words: the one that says what was tried, the one that says why; others of them are notes, or a label."""
+    text = _text_of(columns, roles, headed=headed, decided=decided)
+    reason = _first_named(roles, REASON, but=text)
+    worded = [n for n, r in roles.items() if r in ("text", "note")]
+    further = {n: _ROLES.get(key_of(n), "note") for n in worded}
+    return {**further, **({reason: "reason"} if reason else {}), **({text: "text"} if text else {})}
 
 
 def _text_of(

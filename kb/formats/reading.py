@@ -2,20 +2,18 @@
 
 import codecs
 import io
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
 from kb import KbError
-from kb.run.direction import Direction, direction_of, words_of
-from kb.run.quantity import Quantity, bare, is_sentinel, to_float, to_quantity
-from kb.run.record import Metric, Outcome
+from kb.run.direction import Direction, direction_of
+from kb.run.quantity import Quantity, bare, to_quantity
 from kb.store import digest_of, opened
 
 # Enough rows to see what a column holds; the rest of the log is read by what these said.
@@ -26,21 +24,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is said of the primary metric, by the person who imports or by the log's own configuration: direction and name.
+    """What is said of the primary metric, by the person who imports or by the log's own configuration: direction, name and unit.
 
-    `prose` is the text above the runs, which may name either.
+    `prose` is the text above the runs, which may name either; `source` is where the direction was read.
     """
 
     direction: Direction | None = None
     metric: str = ""
     prose: str = ""
+    unit: str = ""
+    source: str = "config"
 
-    def way(
-        self, name: str, *, unit: str = "", stated: Direction | None = None
-    ) -> tuple[Direction | None, str]:
-        """Which way a metric is better, and where that was read: asked, config, name, or nowhere."""
-        if self.direction or stated:
-            return (self.direction, "asked") if self.direction else (stated, "config")
+    def way(self, name: str, *, unit: str, stated: "Ask") -> tuple[Direction | None, str]:
+        """Which way a metric is better, and where that was read: asked, config, format, name, or nowhere."""
+        if self.direction or stated.direction:
+            return (
+                (self.direction, "asked") if self.direction else (stated.direction, stated.source)
+            )
         # "Result" in ms: the unit names the quantity where the name does not.
         named = name and unit not in ("", "%", "s")
         way = direction_of(name) or (direction_of(f"value {unit}") if named else None)
@@ -147,36 +147,6 @@ def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
     return sample, chain(sample, rows)
 
 
-# Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
-_COUNTED = (
-    *(
-        "fail",
-        "error",
-        "crash",
-        "violation",
-        "mismatch",
-        "miss",
-        "stall",
-        "spill",
-        "conflict",
-        "retr",
-    ),
-    *(
-        "timeout",
-        "alloc",
-        "warning",
-        "bug",
-        "regress",
-        "diff",
-        "leak",
-        "drop",
-        "unmet",
-        "issue",
-        "todo",
-    ),
-    *("gap", "remaining"),
-)
-_SPREAD = ("_stddev", "_std", "_sd", "_stdev")
 # A remark that takes the figure before it back.
 _TAKEN_BACK = ("estimat", "approx", "theor", "extrapol", "project", "expected", "target", "goal")
 _TAKEN_BACK += ("broken", "invalid", "wrong", "garbage", "bogus", "leak", "~")
@@ -221,66 +191,6 @@ def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
         return Quantity(sum(int(n) * _PARTS_OF_TIME[unit] for n, unit in parts), None, "min")
     text = _BLANK_THOUSANDS.sub("", _TURNED.sub("", text, count=1))
     return to_quantity(with_points(text, commas=commas))
-
-
-@lru_cache(4096)
-def is_count(name: str) -> bool:
-    """Whether a metric counts something that may be none."""
-    return any(word in "_".join(words_of(name)) for word in _COUNTED)
-
-
-def measured(
-    name: str,
-    quantity: Quantity | None,
-    *,
-    raw: str,
-    outcome: Outcome | None,
-    direction: Direction | None,
-    unit: str = "",
-    primary: bool = False,
-) -> Metric:
-    """A metric of a row; a sentinel becomes a metric without value that keeps what the log shows."""
-    value, spread, unit = (
-        (quantity.value, quantity.stddev, quantity.unit or unit) if quantity else (None, None, unit)
-    )
-    counted = not primary or is_count(name)
-    lacks = value is None or math.isnan(value)
-    if lacks or is_sentinel(value, outcome=outcome, direction=direction, counted=counted):
-        return Metric(name, None, unit, direction, raw=raw)
-    return Metric(name, value, unit, direction, stddev=spread)
-
-
-def metrics_of(
-    figures: Mapping[str, object], segment: Segment, *, outcome: Outcome | None
-) -> tuple[Metric, ...]:
-    """Metrics of a record; `x_stddev` beside `x` is its spread, and what is no number is left out unless it is the primary metric."""
-    values = {n: q for n, raw in figures.items() if (q := _figure(raw)) or n == segment.metric}
-    spreads = {n: s for n in values for end in _SPREAD if (s := values.get(f"{n}{end}"))}
-    values |= {
-        n: replace(q, stddev=s.value)
-        for n, s in spreads.items()
-        if (q := values[n]) and q.stddev is None
-    }
-    return tuple(
-        measured(
-            name,
-            quantity,
-            raw="" if figures[name] is None else str(figures[name]),
-            outcome=outcome,
-            direction=name == segment.metric and segment.direction or direction_of(name),
-            unit=segment.unit if name == segment.metric else "",
-            primary=name == segment.metric,
-        )
-        for name, quantity in values.items()
-        if not name.endswith(_SPREAD) or name.rpartition("_")[0] not in spreads
-    )
-
-
-def _figure(raw: object) -> Quantity | None:
-    if isinstance(raw, str):
-        return quantity_of(raw)
-    number = to_float(raw)
-    return None if number is None else Quantity(number)
 
 
 def moment(value: object) -> str:

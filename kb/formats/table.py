@@ -1,20 +1,25 @@
 """Records of any log (rows of a table, objects of a file, entries of a journal) as runs, by the layout of their fields.
 
-Records that tell neither a status nor a measurement are no runs; a total is none either.
+Records that tell neither a status nor a measurement are no runs; a total is none either. Records are streamed: a sample says what their
+fields are.
 """
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from functools import lru_cache
+from itertools import chain
+from operator import itemgetter
+from statistics import stdev
 
 from msgspec import structs
 
-from kb.formats.columns import SETTINGS, ColumnRole, check_outcome, key_of, outcome_in, unit_of
+from kb.formats.columns import SETTINGS, check_outcome, key_of, outcome_in, unit_of
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
-from kb.formats.reading import Ask, Remark, Segment, measured, moment, quantity_of
-from kb.run.direction import direction_from, direction_of, word_set
-from kb.run.quantity import Quantity, bare
+from kb.formats.reading import Ask, Remark, Segment, moment, quantity_of, split_sample
+from kb.run.direction import direction_of, word_set, words_of
+from kb.run.quantity import Quantity, bare, is_sentinel, to_float
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
 from kb.run.status import is_status, outcome_of, status_words
 from kb.store import json_of
@@ -24,115 +29,129 @@ UNTOLD = (
     "nothing says that its lines are runs: no status, and no value under a name; name the columns in a "
     "first line, or say a status with every run; an import files none of them"
 )
+_NO_RUN = "an object that is no run (no status, no number and measurement); skipped"
 _NO_CODE = word_set("none tbd head n/a -")
 # What a row sums up rather than ran.
 _TOTALS = word_set(
     "total totals sum summe gesamt average mean avg median best overall 合计 总计 итого somme totale"
 )
-# Fields of a run that a table may have by name.
-_STATED = {
-    "hypothesis": "hypothesis",
-    "mechanism": "mechanism",
-    "next": "next_step",
-    "parent": "parent",
+# Fields of a run that a role fills by its first cell; further cells of it are notes.
+_FIELDS = {
+    **{"id": "label", "text": "description", "reason": "reason", "code": "code", "time": "created"},
+    **{"hypothesis": "hypothesis", "mechanism": "mechanism", "signal": "predicted_signal"},
+    **{"next": "next_step", "parent": "parent"},
 }
+_OTHERWISE = ("metric", "lever", "check", "status", "models", "tokens")
 # Fields that say a run broke, by yes, by a text of their own, or by an exit code that is not 0; and what of them says it did not.
 _FAULTS = word_set(
     "error error_occurred error_message failed crashed timed_out oom exception exit_code returncode return_code"
 )
 _SOUND = word_set("- 0 false no off none null n")
-_CALLED = ("experiment", "name", "label")
+# Beside `x`: its spread over repeats, and the repeats themselves.
+_SPREADS, _SAMPLES = ("_stddev", "_std", "_sd", "_stdev"), "samples"
+# Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
+_COUNTED = (
+    "fail error crash violation mismatch miss stall spill conflict retr timeout alloc warning bug regress diff "
+    "leak drop unmet issue todo gap remaining"
+).split()
 
 
 def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segment: int) -> Run:
     """One record as a run."""
     status, outcome = _decided(record, layout)
-    own = (layout.text, layout.reason, *layout.statuses[:1])
-    values = {n: bare(_unquoted(raw)) for n, raw in record.cells.items() if n not in own}
-    stated, fields = {}, defaultdict(list)
-    for name, cell in values.items():
-        role, key = layout.roles.get(name, "note"), key_of(name)
-        if key in _STATED and role != "metric":
-            stated[_STATED[key]] = cell
-        elif role == "text" and key in _CALLED and not fields["id"]:
-            fields["id"].append((name, cell))
-        elif role == "metric" or cell and (role == "lever" or cell.strip("-–— ")):
-            fields[role].append((name, cell))
+    fields = _fields(record, layout)
     checks = tuple(Check(n, check_outcome(c)) for n, c in fields["check"])
-    if outcome is None and any(c.outcome == "failed" for c in checks):
+    if outcome in (None, Outcome.OTHER) and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
-    metrics = _metrics(fields, layout, outcome)
-    if (
-        outcome is Outcome.OTHER
-        and not is_status(status)
-        and any(m.name == layout.primary and m.raw.lower() == "nan" for m in metrics)
-    ):
-        # A word of its own beside a figure that is none: the run broke.
-        outcome = Outcome.CRASHED
-    levers = tuple(x for n, c in fields["lever"] for x in _levers(n.removeprefix("params_"), c))
-    label, code, when = (fields[r][0][1] if fields[r] else "" for r in ("id", "code", "time"))
-    text = _unquoted(record.cells.get(layout.text, ""))
-    pulled = ", ".join(f"{x.name}={x.value}" if x.value else x.name for x in levers)[:300]
+    metrics = {n: _metric(n, c, layout, outcome) for n, c in fields["metric"]}
+    _add_spreads(metrics, layout.primary, list_in(record.cells.get(_SAMPLES, "")))
+    aim = metrics.get(layout.primary)
+    if outcome is not Outcome.KEPT and aim and aim.value is None:
+        # Nothing was measured, so a 0 beside it measures nothing either.
+        unmeasured = {n: m for n, m in metrics.items() if m.value == 0}
+        metrics |= {n: structs.replace(m, value=None, raw="0") for n, m in unmeasured.items()}
+        if aim.raw.lower() == "nan" and outcome is Outcome.OTHER and not is_status(status):
+            # A word of its own beside a figure that is none: the run broke.
+            outcome = Outcome.CRASHED
     return Run(
-        Origin(file, record.line.number, record.line.digest),
+        Origin(record.file or file, record.line.number, record.line.digest),
         kind,
-        label=label or code,
         segment=segment,
         status=status,
         outcome=outcome,
-        description=text or (label if any(map(str.isalpha, label)) else "") or pulled,
         primary=layout.primary,
-        metrics=metrics,
-        levers=levers,
+        metrics=tuple(metrics.values()),
         checks=checks,
-        reason=_unquoted(record.cells.get(layout.reason, "")),
-        code="" if code.lower() in _NO_CODE else code,
-        created=moment(when) or record.day,
-        notes=tuple(_notes(fields)),
-        **stated,
+        **_words(fields, record.day),
     )
 
 
-def _notes(fields: Mapping[ColumnRole, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
-    """What of a record no field of a run took."""
-    for role, cells in fields.items():
-        if role in ("id", "code", "time"):
-            yield from cells[1:]
-        elif role not in ("metric", "lever", "check"):
-            yield from cells
+def _fields(record: Record, layout: RecordLayout) -> Mapping[str, list[tuple[str, str]]]:
+    """What a record says, by the role of its fields; without what says nothing."""
+    fields = defaultdict(list)
+    for name, raw in record.cells.items():
+        role = layout.roles.get(name, "note")
+        cell = _unquoted(raw) if role in ("text", "reason") else bare(_unquoted(raw))
+        role = "id" if role == "label" and not fields["id"] else role
+        if role == "metric" or cell and (role == "lever" or cell.strip("-–— ")):
+            fields[role].append((name, cell))
+    return fields
 
 
-def _metrics(
-    fields: Mapping[ColumnRole, list[tuple[str, str]]],
-    layout: RecordLayout,
-    outcome: Outcome | None,
-) -> tuple[Metric, ...]:
-    metrics = [_metric(n, c, layout, outcome) for n, c in fields["metric"]]
-    if outcome is not Outcome.KEPT and any(
-        m.name == layout.primary and m.value is None for m in metrics
-    ):
-        # Nothing was measured, so a 0 beside it measures nothing either.
-        metrics = [
-            structs.replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics
-        ]
-    return tuple(metrics)
+def _words(fields: Mapping[str, list[tuple[str, str]]], day: str) -> dict[str, object]:
+    """What a record says in words, and its settings; one that says nothing of itself is described by these. What no field took is a note."""
+    notes = {r: cells[r in _FIELDS :] for r, cells in fields.items() if r not in _OTHERWISE}
+    words = {field: fields[role][0][1] for role, field in _FIELDS.items() if fields[role]}
+    levers = tuple(x for n, c in fields["lever"] for x in _levers(n.removeprefix("params_"), c))
+    code, label = words.get("code", ""), words.get("label", "") or words.get("code", "")
+    called = label if any(map(str.isalpha, label)) else ", ".join(x.text for x in levers)[:300]
+    return {
+        **words,
+        "label": label,
+        "levers": levers,
+        "code": "" if code.lower() in _NO_CODE else code,
+        "created": moment(words.get("created")) or day,
+        "description": words.get("description") or called,
+        "models": tuple(c for _, c in fields["models"]),
+        "tokens": next((int(c) for _, c in fields["tokens"] if c.isdecimal()), None),
+        "notes": tuple(chain.from_iterable(notes.values())),
+    }
+
+
+def _add_spreads(metrics: dict[str, Metric], primary: str, samples: Sequence[object]) -> None:
+    """`x_stddev` beside `x` is its spread, and so are the samples of what is judged."""
+    for name in [n for n in metrics if n.endswith(_SPREADS)]:
+        of, spread = metrics.get(name.rpartition("_")[0]), metrics[name].value
+        if of and of.value is not None and spread is not None:
+            del metrics[name]
+            metrics[of.name] = structs.replace(of, stddev=of.stddev or spread)
+    aim, values = metrics.get(primary), [v for x in samples if (v := to_float(x)) is not None]
+    if aim and aim.value is not None and len(values) > 1:
+        metrics[primary] = structs.replace(aim, stddev=stdev(values), n=len(values))
 
 
 def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None) -> Metric:
-    quantity, primary = (quantity_of(cell, commas=name in layout.commas), name == layout.primary)
-    mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(layout.unit)
+    """One figure, the primary one in its own unit; a sentinel is a metric without value that keeps what the log shows."""
+    quantity, primary = quantity_of(cell, commas=name in layout.commas), name == layout.primary
+    unit = layout.unit if primary else unit_of(name)
+    direction = layout.direction if primary else direction_of(name)
+    mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(unit)
     if primary and mine and whole and mine.dimension == whole.dimension:
         value = quantity.value * mine.factor / whole.factor if mine != whole else quantity.value
-        quantity = Quantity(value, quantity.stddev, layout.unit)
-    return measured(
-        layout.primary if primary else name,
-        quantity,
-        raw=cell,
-        outcome=outcome,
-        direction=layout.direction if primary else direction_of(name),
-        unit=layout.unit if primary else unit_of(name),
-        primary=primary,
-    )
+        quantity = Quantity(value, quantity.stddev, unit)
+    unit = quantity and quantity.unit or unit
+    counted = not primary or is_count(name)
+    if not quantity or math.isnan(quantity.value):
+        return Metric(name, None, unit, direction, raw=cell)
+    if is_sentinel(quantity.value, outcome=outcome, direction=direction, counted=counted):
+        return Metric(name, None, unit, direction, raw=cell)
+    return Metric(name, quantity.value, unit, direction, stddev=quantity.stddev)
+
+
+@lru_cache(4096)
+def is_count(name: str) -> bool:
+    """Whether a metric counts something that may be none."""
+    return any(word in "_".join(words_of(name)) for word in _COUNTED)
 
 
 def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]:
@@ -182,11 +201,21 @@ def _unquoted(cell: str) -> str:
 
 def object_in(cell: str) -> dict[str, object]:
     """The JSON object that a cell holds; empty where it holds none."""
-    try:
-        value = json_of(cell)
-    except (ValueError, RecursionError):
-        return {}
+    value = _json_in(cell)
     return value if isinstance(value, dict) else {}
+
+
+def list_in(cell: str) -> list[object]:
+    """The JSON list that a cell holds; empty where it holds none."""
+    value = _json_in(cell)
+    return value if isinstance(value, list) else []
+
+
+def _json_in(cell: str) -> object:
+    try:
+        return json_of(cell) if cell else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _levers(name: str, cell: str) -> list[Lever]:
@@ -200,92 +229,111 @@ def _levers(name: str, cell: str) -> list[Lever]:
 
 
 def events_of(
-    tables: Iterable[tuple[RecordTable, RecordLayout | None]], ask: Ask, *, file: str, kind: str
+    tables: Iterable[RecordTable], ask: Ask, *, file: str, kind: str
 ) -> Iterator[Segment | Run | Remark]:
     """Segments, what is doubtful about them, and their runs. Tables of one metric (of one header, where none is known) are one segment, but
-    for a ranking that begins anew.
+    for a ranking that begins anew and where the notation itself parts them.
     """
     index, before, labels = -1, None, set()
-    for table, known in tables:
-        layout, records, skipped = _interpreted(table, known, ask)
+    for table in tables:
+        begun, events = split_sample(iter(table.records))
+        sample = [e for e in begun if isinstance(e, Record)]
+        layout, attempt = _interpreted(table, sample, ask)
         keys = (layout.primary, () if layout.primary else tuple(map(key_of, table.names)))
-        named = [*layout.names("id"), *layout.names("rank")][:1]
-        here = [r.cells.get(n, "") for n in named for r in records]
-        further = keys == before and bool(layout.statuses or not here or here[0] not in labels)
+        here = _labels(sample, layout)
+        again = layout.statuses or not here or here[0] not in labels
+        further = keys == before and bool(again) and not table.certain
         index, before = index + (not further), keys
         labels = {*here, *(labels if further else ())}
-        segment = _segment_of(table, records, layout, index)
-        if not further:
-            yield segment
-            yield from [Remark(layout.doubt, segment.line)] if layout.doubt else ()
-        yield from skipped
-        if table.names and not table.records:
-            yield Remark("no rows below the header: 0 runs", table.line)
-        if not layout.tells:
-            yield Remark(UNTOLD, segment.line)
-        for record in _in_order(records, layout) if layout.tells else ():
-            yield from _run_or_remark(record, layout, index, file=file, kind=kind)
         if further:
             message = "a further table of the same metric; read as one segment with the one above"
             yield Remark(message, table.line)
+        else:
+            yield _segment_of(table, [*filter(attempt, sample)], layout, index)
+        doubts = {
+            layout.doubt: bool(layout.doubt) and not further,
+            "no rows below the header: 0 runs": bool(table.names) and not sample,
+            UNTOLD: not layout.tells,
+        }
+        yield from (Remark(doubt, table.line) for doubt, holds in doubts.items() if holds)
+        for event in _in_order(events, layout):
+            if isinstance(event, Record) and attempt(event) and layout.tells:
+                yield from _run_or_remark(event, layout, index, file=file, kind=kind)
+            elif isinstance(event, Remark):
+                yield event
+            elif not attempt(event):
+                yield Remark(_NO_RUN, event.line.number)
     if index < 0:
         yield Segment(0, 1, judged=False)
         yield Remark("nothing in it tells of a run; read as text")
 
 
+def _labels(sample: Sequence[Record], layout: RecordLayout) -> list[str]:
+    """The numbers or ranks of some records."""
+    named = [*layout.names("id"), *layout.names("rank")][:1]
+    return [r.cells.get(n, "") for n in named for r in sample]
+
+
 def _segment_of(
-    table: RecordTable, records: Sequence[Record], layout: RecordLayout, index: int
+    table: RecordTable, sample: Sequence[Record], layout: RecordLayout, index: int
 ) -> Segment:
     """The segment of a table; where most records say nothing and none was kept, what was kept is not known."""
     segment = layout.segment(index, table.line, table.heading)
-    decided = [_decided(r, layout) for r in records]
+    decided = [_decided(r, layout) for r in sample]
     stated = sum(bool(status) for status, _ in decided)
-    few = 2 * stated < len(records) and all(o is not Outcome.KEPT for _, o in decided)
-    above = bool(records and records[0].status)
+    few = 2 * stated < len(sample) and all(o is not Outcome.KEPT for _, o in decided)
+    above = bool(sample and sample[0].status)
     return replace(segment, judged=above or segment.judged and not few)
 
 
 def _interpreted(
-    table: RecordTable, known: RecordLayout | None, ask: Ask
-) -> tuple[RecordLayout, list[Record], list[Remark]]:
-    """Layout of the records that are runs, these, and why others are none. What most runs do not have is nothing to judge by."""
-    layout = known or layout_of(table, table.records, ask=ask)
-    metrics = layout.names("metric")
-    filled = Counter(n for r in table.records for n in metrics if r.cells.get(n))
-    shared = {n for n in metrics if 2 * filled[n] > len(table.records) > 1}
+    table: RecordTable, sample: Sequence[Record], ask: Ask
+) -> tuple[RecordLayout, Callable[[Record], bool]]:
+    """Layout of the records that are runs, and which these are. What most runs do not have is nothing to judge by."""
+    layout = table.layout or layout_of(table, sample, ask=ask)
+    filled = Counter(n for r in sample for n in layout.names("metric") if r.cells.get(n))
+    shared = {n for n, times in filled.items() if 2 * times > len(sample) > 1}
     # One object alone is alike by itself: settings, or what describes another file.
-    alone = bool(table.least) and len(table.records) == 1
-    alike = not alone and all(len(r.cells) == len(table.names) for r in table.records)
-    attempts = [alike or _is_run(r, layout, shared) for r in table.records]
-    if all(attempts):
-        return layout, table.records, []
-    runs = [*compress(table.records, attempts)]
-    others = [*compress(table.records, (not attempt for attempt in attempts))]
-    message = "an object that is no run (no status, no number and measurement); skipped"
-    remarks = [Remark(message, r.line.number) for r in others]
-    return known or layout_of(table, runs, ask=ask), runs, remarks
+    alone = bool(table.least) and len(sample) == 1
+    if table.certain or not alone and all(len(r.cells) == len(table.names) for r in sample):
+        return layout, lambda record: True
+
+    def attempt(record: Record) -> bool:
+        return _is_run(record, layout, shared)
+
+    runs = [*filter(attempt, sample)]
+    anew = not table.layout and len(runs) < len(sample)
+    return layout_of(table, runs, ask=ask) if anew else layout, attempt
 
 
 def _is_run(record: Record, layout: RecordLayout, shared: set[str]) -> bool:
     """Whether a record is an attempt: it has a status, a number, or the measurement that most have."""
-    named = {n: layout.roles.get(n) for n, cell in record.cells.items() if cell}
-    if record.status or layout.ranked or any(n in named for n in layout.statuses):
+    filled = {n for n, cell in record.cells.items() if cell}
+    if record.status or layout.ranked or filled & {*layout.statuses}:
         return True
-    numbered = "id" in named.values()
-    return numbered or bool(shared & named.keys())
+    return bool(filled & (shared | {*layout.names("id")}))
 
 
-def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
+def _in_order(events: Iterable[Record | Remark], layout: RecordLayout) -> Iterable[Record | Remark]:
     """Records as they were run: a leaderboard, which stands by rank, by their number."""
     name = next(iter(layout.names("id")), "")
-    counted = layout.ranked and name and all(r.cells.get(name, "").isdecimal() for r in records)
-    return sorted(records, key=lambda r: int(r.cells[name])) if counted else records
+    if not layout.ranked or not name:
+        return events
+    rows = [*events]
+    numbers = [r.cells.get(name, "") if isinstance(r, Record) else "0" for r in rows]
+    counted = all(n.isdecimal() for n in numbers)
+    if not counted:
+        return rows
+    return [r for _, r in sorted(zip(map(int, numbers), rows, strict=True), key=itemgetter(0))]
 
 
 def _run_or_remark(
     record: Record, layout: RecordLayout, segment: int, *, file: str, kind: str
 ) -> Iterator[Run | Remark]:
     """A run, and what is doubtful about it; or why a record is none."""
+    if record.whole:
+        yield record.whole
+        return
     if _sums_up(record, layout):
         yield Remark("a row that sums up the others; skipped", record.line.number)
         return
@@ -306,15 +354,3 @@ def _sums_up(record: Record, layout: RecordLayout) -> bool:
     called = next((c for c in record.cells.values() if c.strip(" *_")), "")
     named = _TOTALS.intersection(status_words(called).split("_")[:1])
     return bool(named) and not any(m.strip(" -–—") and m != called for m in marks)
-
-
-def directive(text: str) -> tuple[str, str]:
-    """What a comment line states: `# metric_direction: higher_is_better` gives direction, higher; empty where it states nothing."""
-    name, _, value = text.lstrip("#/ ").partition(":")
-    key = key_of(name) if len(name) < 40 else ""
-    if key in ("direction", "metric_direction", "best_direction", "optimize") and direction_from(
-        value.strip()
-    ):
-        return "direction", value.strip()
-    named = key in ("metric", "primary_metric", "metric_name") and len(value.split()) == 1
-    return ("metric", value.strip()) if named else ("", "")

@@ -15,25 +15,20 @@ from kb import KbError
 from kb.formats.columns import BESIDE, DELTAS, SETTINGS, is_held_out, key_words
 from kb.formats.layout import Record, RecordTable
 from kb.formats.reading import (
+    SAMPLE,
     Ask,
     LogLine,
     Remark,
-    Segment,
     is_conflict_mark,
     lines_of,
-    metrics_of,
-    moment,
+    split_sample,
     text_lines,
 )
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
 from kb.run.direction import direction_from, word_set
-from kb.run.quantity import to_float
-from kb.run.record import Check, Origin, Outcome, Run
 
 Json = dict[str, object]
-# Fields of a run -> where its objects hold them, the likeliest first; `a.b` is a key of an object in another.
-Keys = Mapping[str, Sequence[str]]
 
 _DECODER = json.JSONDecoder()
 # `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over, as a last comma is.
@@ -226,7 +221,8 @@ def is_chat(path: Path) -> bool:
     """Whether a file of objects holds messages; a large one is none that somebody exported."""
     if path.suffix.lower() not in (".json", ".jsonl") or path.stat().st_size > _LARGEST:
         return False
-    rows = [r.value for r in rows_of(path) if isinstance(r, JsonRow) and r.line.number]
+    begun = islice(rows_of(path), SAMPLE)
+    rows = [r.value for r in begun if isinstance(r, JsonRow) and r.line.number]
     return sum(map(is_message, rows)) * 2 > len(rows)
 
 
@@ -235,89 +231,6 @@ def text_of(value: object) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def value_at(value: Json, *paths: str) -> object:
-    """The first of the values under some keys that says anything."""
-    for path in paths:
-        key, _, inner = path.partition(".")
-        there = value.get(key)
-        there = there.get(inner) if inner and isinstance(there, dict) else None if inner else there
-        if there is not None and there != "":
-            return there
-    return None
-
-
-def run_of_object(
-    row: JsonRow,
-    keys: Keys,
-    segment: Segment,
-    *,
-    file: str,
-    kind: str,
-    outcome: Outcome | None,
-    checks: tuple[Check, ...] = (),
-) -> Run:
-    """An object as a run: its fields by their keys, its `figures` as metrics, and all the rest as notes."""
-    value = row.value
-    places = {
-        name: next((p for p in paths if value_at(value, p) is not None), "")
-        for name, paths in keys.items()
-    }
-    beside = value_at(value, *keys.get("figures", ()))
-    figures = (
-        {str(k): v for k, v in beside.items() if to_float(v) is not None}
-        if isinstance(beside, dict)
-        else {}
-    )
-    if "value" in keys:
-        figures = {
-            segment.metric: value_at(value, places["value"]),
-            **{k: v for k, v in figures.items() if k != segment.metric},
-        }
-    texts = {
-        name: text_of(value_at(value, path)) for name, path in places.items() if name in _TEXTS
-    }
-    label, tokens = (value_at(value, places["label"]), value_at(value, places.get("tokens", "")))
-    whole = isinstance(label, float) and label.is_integer()
-    return Run(
-        Origin(file, row.line.number, row.line.digest),
-        kind,
-        label=str(int(label)) if whole else text_of(label),
-        segment=segment.index,
-        outcome=outcome,
-        primary=segment.metric,
-        metrics=metrics_of(figures, segment, outcome=outcome),
-        checks=checks,
-        created=moment(value_at(value, places.get("created", ""))),
-        tokens=tokens if isinstance(tokens, int) else None,
-        notes=tuple(_notes(value, keys, {*places.values(), *keys.get("ignored", ())}, figures)),
-        **texts,
-    )
-
-
-# The fields of a run that hold what an object says in words.
-_TEXTS = word_set(
-    "status description hypothesis mechanism predicted_signal reason next_step parent code"
-)
-
-
-def _notes(
-    value: Json, keys: Keys, used: set[str], figures: Mapping[str, object]
-) -> Iterator[tuple[str, str]]:
-    """What of an object no field of a run took: by its key, in an object of its own by both keys."""
-    opened = {p.partition(".")[0] for paths in keys.values() for p in paths if "." in p} | {
-        *keys.get("figures", ())
-    }
-    for key, inner in value.items():
-        if key in opened and isinstance(inner, dict):
-            measured = figures if key in keys.get("figures", ()) else ()
-            leaves = {f"{key}.{k}": v for k, v in inner.items() if k not in measured}
-        else:
-            leaves = {key: inner}
-        yield from (
-            (k, text_of(v)) for k, v in leaves.items() if k not in used and v not in (None, {})
-        )
 
 
 _MEASURES = "results metrics metrics_after after result scores values measurements".split()
@@ -350,26 +263,29 @@ def cells_of(value: Json) -> dict[str, str]:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and the runs and remarks of a log, in file order."""
-    rows = list(rows_of(path))
-    objects = [r for r in rows if isinstance(r, JsonRow)]
-    records = [Record(o.line, cells_of(o.value)) for o in objects if o.line.number]
-    names = sorted(
-        dict.fromkeys(n for r in records for n in r.cells), key=lambda n: not is_held_out(n)
-    )
+    sample, rows = split_sample(rows_of(path))
+    objects = [r for r in sample if isinstance(r, JsonRow)]
+    names = {n: None for o in objects if o.line.number for n in cells_of(o.value)}
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
     head = cells_of(objects[0].value) if objects else {}
     stated = _ask_of(head, {*names}, around=bool(objects) and not objects[0].line.number)
+    records = (
+        Record(r.line, cells_of(r.value)) if isinstance(r, JsonRow) else r
+        for r in rows
+        if isinstance(r, Remark) or r.line.number
+    )
     roles = {n: "lever" for n in names if n.startswith("params_")}
-    table = RecordTable(names, records, stated=stated, roles=roles, least=0.5)
-    yield from events_of([(table, None)], ask, file=path.name, kind="jsonl")
-    yield from (r for r in rows if isinstance(r, Remark))
+    named = sorted(names, key=lambda n: not is_held_out(n))
+    table = RecordTable(named, records, stated=stated, roles=roles, least=0.5)
+    yield from events_of([table], ask, file=path.name, kind="jsonl")
 
 
 def _ask_of(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
     """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
     ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
     named = [v for n, v in head.items() if v in names and n not in names] if around else []
-    metric = text_of(value_at(head, "metric", "primary_metric", "metric_name")) if around else ""
+    said = (head.get(n) for n in ("metric", "primary_metric", "metric_name"))
+    metric = next(filter(None, said), "") if around else ""
     return Ask(next(filter(None, ways), None), next(iter(named), metric))
 
 

@@ -6,25 +6,21 @@ OpenEvolve maximises by definition. Its own `best_program_id` is not trusted: an
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kb.formats.readers.jsonl import Json, JsonRow, objects_in, rows_of, run_of_object, text_of
-from kb.formats.reading import Ask, LogLine, Remark, Segment, split_sample
+from kb.formats.layout import Record, RecordTable
+from kb.formats.readers.jsonl import Json, JsonRow, objects_in, rows_of, text_of
+from kb.formats.reading import Ask, LogLine, Remark, split_sample
 from kb.formats.registry import Event, LogFormat
+from kb.formats.table import events_of
 from kb.run.quantity import to_float
-from kb.run.record import Check, Outcome, Run
 from kb.store import bytes_of, json_of
 
 _AIM = ("combined_score", "overall_score", "score", "fitness", "value", "objective")
 _VALID = ("valid_solution", "validity", "valid", "is_valid", "correct", "correctness", "success")
-_KEYS = {
-    "label": ("id",),
-    "code": ("id",),
-    "description": ("metadata.changes",),
-    "parent": ("parent_id",),
-    "figures": ("metrics",),
-    "reason": ("metrics.error",),
-    "created": ("timestamp",),
-    "ignored": ("code", "language", "generation", "checkpoint"),
+_ROLES = {
+    **{"id": "id", "metadata.changes": "text", "parent_id": "parent", "error": "reason"},
+    "timestamp": "time",
 }
+_UNREAD = ("code", "language", "generation", "checkpoint", "metrics", "metadata")
 
 
 def is_program(value: Json) -> bool:
@@ -46,50 +42,28 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and each program once, in file order (a folder: in order of checkpoint and file name)."""
     sample, rows = split_sample(_programs_of(path) if path.is_dir() else rows_of(path))
-    names = {
-        k
-        for r in sample
-        if isinstance(r, JsonRow) and is_program(r.value)
-        for k in r.value["metrics"]
-    }
-    metric = ask.metric or next((n for n in _AIM if n in names), "")
-    way = (ask.direction, "asked") if ask.direction else ("higher", "format")
-    segment = Segment(0, 1, "", metric, "", *way, False, True)
-    yield segment
-    if names and not metric:
-        yield Remark(
-            f"none of {', '.join(_AIM)} among the metrics; best is left open, name one with --metric"
-        )
-    known: set[str] = set()
-    for row in rows:
-        if isinstance(row, Remark):
-            yield row
-        elif not is_program(row.value):
-            yield Remark("an object that is no program; skipped", row.line.number)
-        elif text_of(row.value["id"]) in known:
-            yield Remark(
-                "a program that an earlier line holds already; counted once", row.line.number
-            )
-        else:
-            known.add(text_of(row.value["id"]))
-            yield _run(row, segment, path.name)
+    programs = [r.value for r in sample if isinstance(r, JsonRow) and is_program(r.value)]
+    names = dict.fromkeys(n for p in programs for n in _numbers(p))
+    aim = next((n for n in _AIM if n in names), "")
+    stated = Ask("higher", aim, source="format") if aim else Ask()
+    roles = {**_ROLES, **{n: "check" if n in _VALID else "metric" for n in names}}
+    names, records = [*roles], _records(rows)
+    table = RecordTable(names, records, stated=stated, roles=roles, certain=True, search=True)
+    yield from events_of([table], ask, file=path.name, kind="openevolve")
 
 
 def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
     files = [*folder.glob("**/programs/*.json"), *folder.glob("**/best_program_info.json")]
     for number, file in enumerate(sorted(files, key=_by_checkpoint), 1):
+        name = file.relative_to(folder).as_posix()
         try:
             text = bytes_of(file, declared=True).decode("utf-8", "replace")
             value = json_of(text)
         except (OSError, ValueError, RecursionError) as error:
-            kind = type(error).__name__
-            yield Remark(f"{file.relative_to(folder)}: cannot be read as JSON ({kind}); skipped")
+            yield Remark(f"{name}: cannot be read as JSON ({type(error).__name__}); skipped")
             continue
         if isinstance(value, dict):
-            yield JsonRow(
-                LogLine(number, text),
-                {**value, "checkpoint_file": file.relative_to(folder).as_posix()},
-            )
+            yield JsonRow(LogLine(number, text), {**value, "checkpoint_file": name})
 
 
 def _by_checkpoint(file: Path) -> tuple[int, str]:
@@ -98,24 +72,38 @@ def _by_checkpoint(file: Path) -> tuple[int, str]:
     return int(number) if number.isdecimal() else 1 << 30, file.as_posix()
 
 
-def _run(row: JsonRow, segment: Segment, file: str) -> Run:
-    stated = dict(row.value["metrics"])
-    error = stated.pop("error", None)
-    numbers = {
-        k: v for k, v in stated.items() if to_float(v) is not None and not isinstance(v, str)
-    }
-    checks = tuple(
-        Check(k, "passed" if numbers[k] > 0 else "failed") for k in _VALID if k in numbers
-    )
+def _records(rows: Iterator[JsonRow | Remark]) -> Iterator[Record | Remark]:
+    known: set[str] = set()
+    for row in rows:
+        if isinstance(row, Remark):
+            yield row
+        elif not is_program(row.value):
+            yield Remark("an object that is no program; skipped", row.line.number)
+        elif (name := text_of(row.value["id"])) in known:
+            message = "a program that an earlier line holds already; counted once"
+            yield Remark(message, row.line.number)
+        else:
+            known.add(name)
+            yield Record(row.line, _cells(row.value))
+
+
+def _numbers(program: Json) -> dict[str, float]:
+    """What was measured of a program; whether it is valid is a number too."""
+    figures = {k: v for k, v in program["metrics"].items() if not isinstance(v, str)}
+    return {k: v for k, v in figures.items() if k != "error" and to_float(v) is not None}
+
+
+def _cells(program: Json) -> dict[str, str]:
+    numbers, metrics = _numbers(program), program["metrics"]
+    beside = program.get("metadata")
+    said = {k: v for k, v in program.items() if k not in _UNREAD} | metrics
+    said |= {f"metadata.{k}": v for k, v in beside.items()} if isinstance(beside, dict) else {}
+    cells = {k: text_of(v) for k, v in said.items()}
+    cells |= {n: "passed" if numbers[n] > 0 else "failed" for n in _VALID if n in numbers}
     # An evaluation that broke off leaves its message, or an `error` and no score.
-    broken = not numbers or isinstance(error, str) and error.strip() not in ("", "None")
-    failed = any(c.outcome == "failed" for c in checks)
-    outcome = Outcome.CRASHED if broken else Outcome.CHECKS_FAILED if failed else None
-    metrics = {**stated, "error": error} if isinstance(error, str) else stated
-    row = JsonRow(row.line, {**row.value, "metrics": metrics})
-    return run_of_object(
-        row, _KEYS, segment, file=file, kind="openevolve", outcome=outcome, checks=checks
-    )
+    message = text_of(metrics["error"]).strip() if isinstance(metrics.get("error"), str) else ""
+    broken = "" if numbers else "no score"
+    return {**cells, "error": message if message not in ("", "None") else broken}
 
 
 FORMATS = (LogFormat("openevolve", recognise, read, order=12, folders=True),)

@@ -4,53 +4,33 @@ A config line after a run opens a segment, whatever the `segment` field says. Re
 an unknown status is a keep.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from statistics import stdev
-
-from msgspec.structs import replace
 
 from kb import store
-from kb.formats.columns import aim_of_figures
-from kb.formats.readers.jsonl import (
-    Json,
-    JsonRow,
-    objects_in,
-    rows_of,
-    run_of_object,
-    text_of,
-    value_at,
-)
-from kb.formats.reading import Ask, LogLine, Remark, Segment, split_sample
+from kb.formats.columns import ColumnRole
+from kb.formats.layout import Record, RecordTable
+from kb.formats.readers.jsonl import Json, JsonRow, objects_in, rows_of, text_of
+from kb.formats.reading import Ask, LogLine, Remark, split_sample
 from kb.formats.registry import Event, LogFormat
-from kb.formats.table import object_in
+from kb.formats.table import events_of, object_in
 from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
-from kb.run.record import Run, from_line
-from kb.run.status import outcome_of
+from kb.run.record import from_line
 
-_KEYS = {
-    "label": ("run",),
-    "status": ("status", "decision"),
-    "description": ("description",),
-    "value": ("metric", "metric_value"),
-    "figures": ("metrics", "secondary_metrics"),
-    "hypothesis": ("asi.hypothesis",),
-    "reason": (
-        "asi.rollback_reason",
-        "asi.failure_mode",
-        "asi.learned",
-        "asi.lesson",
-        "asi.insight",
-    ),
-    "next_step": ("asi.next_action_hint", "asi.next_focus"),
-    "mechanism": ("asi.mechanism",),
-    "predicted_signal": ("asi.predicted_signal",),
-    "code": ("commit", "commit_hash"),
-    "created": ("timestamp",),
-    "tokens": ("iterationTokens",),
-    "ignored": ("type", "segment", "stddev", "samples", "asi"),
+# What the fields of a run are, those of one role in the order in which they are believed.
+_ROLES: Mapping[str, ColumnRole] = {
+    **{"run": "id", "status": "status", "decision": "status", "description": "text"},
+    **{"commit": "code", "commit_hash": "code", "timestamp": "time", "iterationTokens": "tokens"},
+    **{"asi.hypothesis": "hypothesis", "asi.mechanism": "mechanism"},
+    **{"asi.predicted_signal": "signal", "asi.next_action_hint": "next", "asi.next_focus": "next"},
+    **{"asi.rollback_reason": "reason", "asi.failure_mode": "reason", "asi.learned": "reason"},
+    **{"asi.lesson": "reason", "asi.insight": "reason"},
 }
+_VALUES, _BESIDE = ("metric", "metric_value"), ("metrics", "secondary_metrics")
+_UNREAD = {"type", "segment", "asi", "kb", *_VALUES, *_BESIDE}
 
 
 def is_config(value: Json) -> bool:
@@ -64,93 +44,105 @@ def is_run(value: Json) -> bool:
     number = value.get("run")
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         return True
-    judged = bool({"decision", "status", "metric", "metric_value"} & value.keys())
+    judged = bool({"decision", "status", *_VALUES} & value.keys())
     return value.get("type") in ("result", "run") and judged
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """Segments, runs and remarks of a log, in file order."""
-    sample, rows = split_sample(rows_of(path))
-    shared = _shared_name([r.value for r in sample if isinstance(r, JsonRow) and is_run(r.value)])
-    segment, begun = Segment(0, 1), False
-    held: list[Remark] = []
+    parts = groupby(_numbered(rows_of(path)), key=itemgetter(0))
+    tables = (_table(rows) for _, rows in parts)
+    yield from events_of(tables, ask, file=path.name, kind="pi")
+
+
+def _numbered(rows: Iterator[JsonRow | Remark]) -> Iterator[tuple[int, JsonRow | Remark]]:
+    """Rows with the number of their segment."""
+    number, begun = 0, False
+    for row in rows:
+        if isinstance(row, JsonRow):
+            number += begun and is_config(row.value)
+            begun = is_run(row.value) or begun and not is_config(row.value)
+        yield number, row
+
+
+def _table(numbered: Iterator[tuple[int, JsonRow | Remark]]) -> RecordTable:
+    """The runs of a segment under what its config says; without one, under the figure that stands beside `metric` with its values."""
+    sample, rows = split_sample(row for _, row in numbered)
+    objects = [r for r in sample if isinstance(r, JsonRow)]
+    runs = [r.value for r in objects if is_run(r.value)]
+    config = next((r for r in reversed(objects) if is_config(r.value)), None)
+    says = config.value if config else {}
+    name = _first(says, "metricName", "metric_name", "metric") or _shared_name(runs) or "metric"
+    direction = direction_from(_first(says, "bestDirection", "direction", "best_direction"))
+    # A session whose config leaves it out is minimised by the tool itself; what its name says goes before.
+    tool = bool(config and not direction and not direction_of(name))
+    stated = Ask(
+        "lower" if tool else direction,
+        name,
+        unit=_first(says, "metricUnit", "metric_unit", "unit"),
+        source="format" if tool else "config",
+    )
+    figures = dict.fromkeys(
+        [name, *(n for r in runs for n in _figures(r)), f"{name}_stddev"], "metric"
+    )
+    roles = {**_ROLES, **figures}
+    line = config.line.number if config else 1
+    records = _records(rows, name, unsaid=not config)
+    return RecordTable(
+        [*roles], records, line, _first(says, "name"), stated, roles=roles, certain=True
+    )
+
+
+def _records(
+    rows: Iterator[JsonRow | Remark], name: str, *, unsaid: bool
+) -> Iterator[Record | Remark]:
     for row in rows:
         if isinstance(row, Remark):
-            held.append(row)
-        elif is_config(row.value):
-            segment, begun = _segment(row, segment.index + begun, ask), False
+            yield row
         elif is_run(row.value):
-            if not begun:
-                begun = True
-                if not segment.metric:
-                    message = "no config line before these runs: metric and direction are not said"
-                    held.append(Remark(message, row.line.number))
-                    segment = _unnamed(segment, shared, ask)
-                yield segment
-            yield from _run(row, segment, path.name)
-        elif "type" not in row.value:
-            held.append(
-                Remark("an object without a numeric 'run'; not read as a run", row.line.number)
-            )
-    if not begun and (segment.metric or segment.index == 0):
-        yield segment if segment.metric else _unnamed(segment, "", ask)
-    yield from held
+            if unsaid:
+                message = "no config line before these runs: metric and direction are not said"
+                yield Remark(message, row.line.number)
+            unsaid = False
+            yield from _record(row, name)
+        elif "type" not in row.value and not is_config(row.value):
+            yield Remark("an object without a numeric 'run'; not read as a run", row.line.number)
 
 
-def _segment(row: JsonRow, index: int, ask: Ask) -> Segment:
-    value = row.value
-    name = ask.metric or text_of(value_at(value, "metricName", "metric_name", "metric")) or "metric"
-    stated = direction_from(value_at(value, "bestDirection", "direction", "best_direction"))
-    # A session whose config leaves it out is minimised by the tool itself; what its name says goes before.
-    way = (
-        ask.way(name, stated=stated)
-        if ask.direction or stated or direction_of(name)
-        else ("lower", "format")
-    )
-    unit = text_of(value_at(value, "metricUnit", "metric_unit", "unit"))
-    return Segment(index, row.line.number, text_of(value.get("name")), name, unit, *way)
+def _record(row: JsonRow, name: str) -> Iterator[Record | Remark]:
+    value, asi, whole = row.value, row.value.get("asi"), row.value.get("kb")
+    if not _first(value, "status", "decision"):
+        yield Remark("a run without a status; counted as other", row.line.number)
+    said = {k: v for k, v in value.items() if k not in _UNREAD}
+    said |= {f"asi.{k}": v for k, v in asi.items()} if isinstance(asi, dict) else {}
+    aim = {name: _first(value, *_VALUES)}
+    cells = aim | _figures(value) | aim
+    cells |= {n: text_of(said[n]) for n in (*_ROLES, *said) if said.get(n) not in (None, {})}
+    cells[f"{name}_stddev"] = cells.pop("stddev", "") or cells.get(f"{name}_stddev", "")
+    restored = isinstance(whole, dict) and "origin" in whole
+    yield Record(row.line, cells, whole=from_line(text_of(whole)) if restored else None)
 
 
-def _unnamed(segment: Segment, name: str, ask: Ask) -> Segment:
-    name = ask.metric or name
-    return Segment(segment.index, segment.line, "", name or "metric", "", *ask.way(name))
+def _first(value: Json, *keys: str) -> str:
+    """The first of the values under some keys that says anything, as text."""
+    return next((text for k in keys if (text := text_of(value.get(k)))), "")
 
 
-def _shared_name(runs: list[Json]) -> str:
+def _figures(run: Json) -> dict[str, str]:
+    """The figures beside the one that a run is judged by."""
+    beside = next((b for k in _BESIDE if isinstance(b := run.get(k), dict)), {})
+    return {str(k): text_of(v) for k, v in beside.items() if to_float(v) is not None}
+
+
+def _shared_name(runs: Sequence[Json]) -> str:
     """Name of the metric that stands beside `metric` with the same value in every run, where one alone does."""
-    alike: list[set[str]] = []
-    for run in runs:
-        beside, value = run.get("metrics"), to_float(run.get("metric"))
-        if value and isinstance(beside, dict):
-            alike.append({k for k, v in beside.items() if to_float(v) == value})
+    alike = [
+        {n for n, v in _figures(run).items() if to_float(v) == to_float(run.get("metric"))}
+        for run in runs
+        if to_float(run.get("metric"))
+    ]
     names = set.intersection(*alike) if len(alike) > 1 else set()
     return names.pop() if len(names) == 1 else ""
-
-
-def _run(row: JsonRow, segment: Segment, file: str) -> Iterator[Run | Remark]:
-    value, record = row.value, row.value.get("kb")
-    if isinstance(record, dict) and "origin" in record:
-        yield from_line(text_of(record))
-        return
-    status = text_of(value_at(value, *_KEYS["status"]))
-    if not status:
-        yield Remark("a run without a status; counted as other", row.line.number)
-    run = run_of_object(row, _KEYS, segment, file=file, kind="pi", outcome=outcome_of(status))
-    if run.value is None:
-        yield Remark("no measurement (a sentinel or no number); left out of best", row.line.number)
-    listed = value.get("samples")
-    samples = (
-        [v for s in listed if (v := to_float(s)) is not None] if isinstance(listed, list) else []
-    )
-    spread, count = (
-        (stdev(samples), len(samples))
-        if len(samples) > 1
-        else (to_float(value.get("stddev")), None)
-    )
-    if run.value is not None and spread is not None:
-        first, *others = run.metrics
-        run = replace(run, metrics=(replace(first, stddev=spread, n=count), *others))
-    yield run
 
 
 def _is_pi(path: Path, head: Sequence[str]) -> bool:
@@ -159,14 +151,6 @@ def _is_pi(path: Path, head: Sequence[str]) -> bool:
 
 
 _TRAILER = "Result: {"
-_COMMIT_KEYS = {
-    "label": ("label",),
-    "code": ("code",),
-    "status": ("status",),
-    "description": ("description",),
-    "figures": ("figures",),
-    "created": ("created",),
-}
 
 
 def read_trailers(path: Path, ask: Ask) -> Iterator[Event]:
@@ -174,29 +158,21 @@ def read_trailers(path: Path, ask: Ask) -> Iterator[Event]:
     form = "--format=%H%x1f%cI%x1f%B"
     words = ("log", "--reverse", "-z", form, f"--grep=^{_TRAILER}")
     listed = store.git_output(str(path), *words, at=("-C", str(path))).decode("utf-8", "replace")
-    commits = [_commit(c.strip("\n")) for c in listed.split("\0") if c]
-    metric = ask.metric or aim_of_figures([c["figures"] for c in commits])
-    segment = Segment(0, 1, "", metric, "", *ask.way(metric))
-    yield segment
-    for number, value in enumerate(commits, 1):
-        if not value["figures"]:
-            yield Remark(f"commit {value['label']}: its Result trailer is no JSON; skipped", number)
-            continue
-        row, outcome = (JsonRow(LogLine(number, value["code"]), value), outcome_of(value["status"]))
-        yield run_of_object(
-            row, _COMMIT_KEYS, segment, file=f"git:{value['code']}", kind="pi-git", outcome=outcome
-        )
+    commits = [_commit(c.strip("\n"), n) for n, c in enumerate(listed.split("\0"), 1) if c]
+    names = dict.fromkeys(n for c in commits if isinstance(c, Record) for n in c.cells)
+    yield from events_of([RecordTable([*names], commits)], ask, file=path.name, kind="pi-git")
 
 
-def _commit(text: str) -> Json:
-    """A commit as an object: its hash, day, first line, and what its trailer states."""
+def _commit(text: str, number: int) -> Record | Remark:
+    """A commit as a record: its hash, day, first line, and what its trailer states."""
     commit, when, body = text.split("\x1f", 2)
     lines = body.strip().splitlines() or [""]
     trailer = next((x for x in reversed(lines) if x.startswith(_TRAILER)), "")
-    stated = object_in(trailer.removeprefix("Result: "))
-    status = text_of(stated.pop("status", None))
-    fields = {"label": commit[:7], "code": commit, "created": when, "description": lines[0]}
-    return {**fields, "status": status, "figures": stated}
+    stated = {k: text_of(v) for k, v in object_in(trailer.removeprefix("Result: ")).items()}
+    if not stated:
+        return Remark(f"commit {commit[:7]}: its Result trailer is no JSON; skipped", number)
+    cells = {"id": commit[:7], "commit": commit, "date": when, "description": lines[0]}
+    return Record(LogLine(number, commit), cells | stated, file=f"git:{commit}")
 
 
 _NAMES = ("pi-autoresearch", "interlab", "interlab-jsonl")

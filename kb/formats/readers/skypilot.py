@@ -5,38 +5,21 @@ METRIC lines appear in the benchmark's own output and again in the report; the l
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.formats.columns import aim_of_figures
-from kb.formats.readers.jsonl import JsonRow, run_of_object
-from kb.formats.reading import Ask, LogLine, Remark, Segment, text_lines
+from kb.formats.layout import Record, RecordTable
+from kb.formats.reading import Ask, LogLine, Remark, text_lines
 from kb.formats.registry import Event, LogFormat
-from kb.run.record import Check, Outcome, Run
-from kb.run.status import outcome_of
+from kb.formats.table import events_of
 
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\([^()]*pid=\d+[^()]*\)")
 _METRIC = re.compile(r"METRIC\s+([^\s=]+)=(\S+)\s*$")
 _FIELD = re.compile(r"(EXPERIMENT|DESC|CHECKS_STATUS|EXPERIMENT_(?:ID|STATUS|ERROR|DESC)):\s*(.*)$")
-_FORBIDDEN = frozenset(("__proto__", "constructor", "prototype"))
-_KEYS = {
-    "label": ("EXPERIMENT_ID", "EXPERIMENT"),
-    "status": ("EXPERIMENT_STATUS",),
-    "description": ("DESC", "EXPERIMENT_DESC"),
-    "reason": ("EXPERIMENT_ERROR",),
-    "figures": ("figures",),
-    "ignored": ("EXPERIMENT", "DESC", "EXPERIMENT_DESC", "CHECKS_STATUS"),
+_ROLES = {
+    **{"EXPERIMENT_ID": "id", "EXPERIMENT": "label", "EXPERIMENT_STATUS": "status"},
+    **{"DESC": "text", "EXPERIMENT_DESC": "text", "EXPERIMENT_ERROR": "reason"},
+    "CHECKS_STATUS": "check",
 }
-
-
-@dataclass(slots=True)
-class JobBlock:
-    """What the lines of one experiment have said so far."""
-
-    line: int
-    fields: dict[str, str] = field(default_factory=dict)
-    metrics: dict[str, str] = field(default_factory=dict)
-    text: list[str] = field(default_factory=list)
 
 
 def _plain(text: str) -> str:
@@ -50,65 +33,48 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run per finished or broken-off experiment."""
-    blocks = list(_blocks(text_lines(path)))
-    metric = ask.metric or aim_of_figures([b.metrics for b in blocks])
-    segment = Segment(0, 1, "", metric, "", *ask.way(metric), False, True)
-    yield segment
-    for block in blocks:
-        if "EXPERIMENT_STATUS" not in block.fields:
-            yield Remark(
-                "an experiment without EXPERIMENT_STATUS (broken off, or still running)", block.line
-            )
-        yield _run(block, segment, path.name)
+    events = [*_records(text_lines(path))]
+    figures = dict.fromkeys(n for e in events if isinstance(e, Record) for n in e.cells)
+    roles = {**dict.fromkeys(figures, "metric"), **_ROLES}
+    table = RecordTable([*roles], events, roles=roles, certain=True, search=True)
+    yield from events_of([table], ask, file=path.name, kind="skypilot")
 
 
-def _blocks(lines: Iterator[LogLine]) -> Iterator[JobBlock]:
-    block: JobBlock | None = None
+def _records(lines: Iterator[LogLine]) -> Iterator[Record | Remark]:
+    """Experiments by the lines of their reports; figures stand first, under their own names."""
+    start, cells, text = 0, {}, []
     for line in lines:
-        text = _plain(line.text)
-        named, metric = _FIELD.match(text), _METRIC.match(text)
-        if not named and not metric:
+        plain = _plain(line.text)
+        named = _FIELD.match(plain) or _METRIC.match(plain)
+        if not named:
             continue
-        if named and block and _begins(named[1], named[2], block):
-            yield block
-            block = None
-        block = block or JobBlock(line.number)
-        block.text.append(text)
-        if metric and metric[1] not in _FORBIDDEN:
-            block.metrics[metric[1]] = metric[2]
-        elif named:
-            block.fields[named[1]] = named[2].strip()
-    if block and block.fields:
-        yield block
+        if named.re is _FIELD and _begins(named[1], named[2], cells):
+            yield from _record(start, cells, text)
+            cells, text = {}, []
+        start = start if text else line.number
+        text.append(plain)
+        cells[named[1]] = named[2].strip()
+    if cells.keys() & _ROLES.keys():
+        yield from _record(start, cells, text)
 
 
-def _begins(name: str, value: str, block: JobBlock) -> bool:
+def _begins(name: str, value: str, cells: dict[str, str]) -> bool:
     """Whether a field line opens the next experiment: the one before has its status, or another id."""
     if name == "EXPERIMENT_ERROR":
         return False
     opens = name in ("EXPERIMENT", "EXPERIMENT_ID")
-    if "EXPERIMENT_STATUS" in block.fields and name != "EXPERIMENT_STATUS":
-        return opens or name in block.fields
-    known = block.fields.get("EXPERIMENT") or block.fields.get("EXPERIMENT_ID")
+    if "EXPERIMENT_STATUS" in cells and name != "EXPERIMENT_STATUS":
+        return opens or name in cells
+    known = cells.get("EXPERIMENT") or cells.get("EXPERIMENT_ID")
     return opens and bool(known) and known != value.strip()
 
 
-def _run(block: JobBlock, segment: Segment, file: str) -> Run:
-    checks, status = (
-        block.fields.get("CHECKS_STATUS", ""),
-        block.fields.get("EXPERIMENT_STATUS", ""),
-    )
-    outcome = outcome_of(status)
-    if checks.startswith(("failed", "timeout")) and outcome is Outcome.OTHER and status:
-        outcome = Outcome.CHECKS_FAILED
-    state = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
-    row = JsonRow(
-        LogLine(block.line, "\n".join(block.text)), {**block.fields, "figures": block.metrics}
-    )
-    checked = (Check("checks", state),) if checks else ()
-    return run_of_object(
-        row, _KEYS, segment, file=file, kind="skypilot", outcome=outcome, checks=checked
-    )
+def _record(start: int, cells: dict[str, str], text: list[str]) -> Iterator[Record | Remark]:
+    if "EXPERIMENT_STATUS" not in cells:
+        yield Remark(
+            "an experiment without EXPERIMENT_STATUS (broken off, or still running)", start
+        )
+    yield Record(LogLine(start, "\n".join(text)), cells)
 
 
 FORMATS = (LogFormat("skypilot", recognise, read, order=9),)

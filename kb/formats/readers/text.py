@@ -73,14 +73,12 @@ def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
     # Numbered and dated rows with a score are a trail, whichever way the score goes.
     dated = numbered and aim and "time" in roles
     evidence = layout.direction or "delta" in roles or dated
-    described = layout.text or numbered and "lever" in roles or ranked and aim
+    described = "text" in roles or numbered and "lever" in roles or ranked and aim
     by_number = numbered and (evidence or ranked and aim or status)
     return bool(described and (by_number or aim and (status or loose and evidence)))
 
 
-def tables_of_runs(
-    tables: Sequence[RecordTable], ask: Ask
-) -> list[tuple[RecordTable, RecordLayout]]:
+def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]:
     """Tables of runs with their layouts, which those of one header share."""
     alike: dict[tuple[str, ...], list[Record]] = {}
     for table in tables:
@@ -100,7 +98,11 @@ def tables_of_runs(
                 if n not in chosen and board.primary in n and alike[n][0].status
             }
         if chosen:
-            return [(t, chosen[tuple(t.names)]) for t in tables if tuple(t.names) in chosen]
+            return [
+                replace(t, layout=chosen[tuple(t.names)])
+                for t in tables
+                if tuple(t.names) in chosen
+            ]
     return []
 
 
@@ -204,7 +206,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         records.reverse()
     stated, line = Ask(prose=prose), records[0].line.number
     table = RecordTable(names, records, line, stated=stated, roles=_FIXED, least=1 / 3)
-    yield from events_of([(table, None)], ask, file=path.name, kind="worklog")
+    yield from events_of([table], ask, file=path.name, kind="worklog")
     if falling:
         yield Remark("the newest run stands first; read from the end")
 

@@ -7,13 +7,14 @@ Lines that continue a description, repeat the header or comment are no runs.
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 
 from kb.formats.columns import ABSENT, STATUS, LogColumn, is_setting, key_of
 from kb.formats.layout import Record, RecordTable, looks_like_header
 from kb.formats.readers.jsonl import opens_json
 from kb.formats.reading import (
-    SAMPLE,
     Ask,
     LogLine,
     Remark,
@@ -21,9 +22,10 @@ from kb.formats.reading import (
     lines_of,
     moment,
     quantity_of,
+    split_sample,
 )
 from kb.formats.registry import Event, LogFormat
-from kb.formats.table import directive, events_of
+from kb.formats.table import events_of
 from kb.run.direction import direction_from
 from kb.run.status import is_status
 
@@ -76,84 +78,124 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """Segments, runs and remarks, in file order; a different header further down opens a segment."""
-    lines = list(lines_of(path))
-    remarks = [x for x in lines if isinstance(x, Remark)]
-    texts = [x for x in lines if isinstance(x, LogLine) and any(map(str.isalnum, x.text))]
-    delimiter = delimiter_of([x.text for x in texts[:SAMPLE]])
+    sample, lines = split_sample(x for x in lines_of(path) if _says(x))
+    delimiter = delimiter_of([x.text for x in sample if isinstance(x, LogLine)])
     stated: dict[str, str] = {}
-    rows: list[Row] = []
-    for line in texts:
-        cells, remark = _cells(line.text, delimiter, stated, first=not rows)
-        rows += [(line, cells)] if cells else []
-        remarks += [Remark(remark, line.number)] if remark else []
-    metric_ask = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
-    tables = [(_table(part, metric_ask, remarks), None) for part in _parts(rows, remarks)]
+    parts = groupby(_numbered(_below(_rows(lines, delimiter, stated))), key=itemgetter(0))
+    tables = (_table((x for _, x in part), stated) for number, part in parts)
     yield from events_of(tables, ask, file=path.name, kind="tsv")
-    yield from remarks
 
 
-def _cells(
-    text: str, delimiter: str, stated: dict[str, str], *, first: bool
-) -> tuple[list[str], str]:
-    """The cells of a line that may be a row, or why it is none; comments are read for a header or for what they state of the metric."""
-    if is_conflict_mark(text):
-        return [], "a merge left its marks; both sides are read"
-    if not text.startswith("#") or text[1:2].isdigit():
-        return _split(text, delimiter), ""
-    cells = _split(text if text.startswith(f"#{delimiter}") else text.lstrip("# "), delimiter)
-    if (first or len(cells) > 2) and looks_like_header(cells):
-        return cells, ""
-    name, value = directive(text)
-    stated |= {name: value} if name else {}
-    return [], "" if name else "a comment line; skipped"
+def _says(line: LogLine | Remark) -> bool:
+    return isinstance(line, Remark) or any(map(str.isalnum, line.text))
 
 
-def _parts(rows: Sequence[Row], remarks: list[Remark]) -> list[list[Row]]:
-    """Rows of each table: one begins at every header that differs from the one before; what other lines stand above the first are none."""
-    heads = (n for n, (_, x) in enumerate(rows[:_PREAMBLE]) if len(x) > 2 and looks_like_header(x))
-    top = next(heads, 0)
-    top = 0 if any(len(x) == len(rows[top][1]) for _, x in rows[:top]) else top
-    remarks += [Remark("a line above the table; skipped", x.number) for x, _ in rows[:top]]
-    parts: list[list[Row]] = []
-    header: list[str] = []
-    for line, cells in rows[top:]:
+def _rows(
+    lines: Iterator[LogLine | Remark], delimiter: str, stated: dict[str, str]
+) -> Iterator[Row | Remark]:
+    """Lines as rows of cells; what comments state of the metric is noted, and a comment may be a header."""
+    begun = False
+    for line in lines:
+        text = "" if isinstance(line, Remark) else line.text
+        if isinstance(line, Remark):
+            yield line
+        elif is_conflict_mark(text):
+            yield Remark("a merge left its marks; both sides are read", line.number)
+        elif not text.startswith("#") or text[1:2].isdigit():
+            begun = True
+            yield line, _split(text, delimiter)
+        else:
+            whole = text.startswith(f"#{delimiter}")
+            cells = _split(text if whole else text.lstrip("# "), delimiter)
+            if (not begun or len(cells) > 2) and looks_like_header(cells):
+                begun = True
+                yield line, cells
+            elif said := directive(text):
+                stated |= said
+            else:
+                yield Remark("a comment line; skipped", line.number)
+
+
+def directive(text: str) -> dict[str, str]:
+    """What a comment line states: `# metric_direction: higher_is_better` gives direction; empty where it states nothing."""
+    name, _, value = text.lstrip("#/ ").partition(":")
+    key, value = key_of(name[:40]), value.strip()
+    if key in ("direction", "metric_direction", "best_direction", "optimize"):
+        return {"direction": value} if direction_from(value) else {}
+    named = key in ("metric", "primary_metric", "metric_name") and len(value.split()) == 1
+    return {"metric": value} if named else {}
+
+
+def _below(rows: Iterator[Row | Remark]) -> Iterator[Row | Remark]:
+    """Rows from the first header on: what other lines stand above it is no table, unless as wide as it."""
+    begun = [*islice(rows, _PREAMBLE)]
+    cells = [[] if isinstance(x, Remark) else x[1] for x in begun]
+    top = next((n for n, x in enumerate(cells) if len(x) > 2 and looks_like_header(x)), 0)
+    top = 0 if any(len(x) == len(cells[top]) for x in cells[:top]) else top
+    above = [
+        x if isinstance(x, Remark) else Remark("a line above the table; skipped", x[0].number)
+        for x in begun[:top]
+    ]
+    yield from chain(above, begun[top:], rows)
+
+
+def _numbered(rows: Iterator[Row | Remark]) -> Iterator[tuple[int, Row | Remark]]:
+    """Rows with the number of their table: one begins at every header that differs from the one before."""
+    number, header, begun = 0, [], False
+    for row in rows:
+        cells = [] if isinstance(row, Remark) else row[1]
         keys = [*map(key_of, cells)] if len(cells) > 1 and looks_like_header(cells) else []
         if keys and keys == header:
-            remarks.append(Remark("the header again; skipped", line.number))
+            yield number, Remark("the header again; skipped", row[0].number)
             continue
-        if keys or not parts:
-            header = keys
-            parts.append([])
-        parts[-1].append((line, cells))
-    return parts
+        number, header = (number + begun, keys) if keys else (number, header)
+        begun = begun or bool(cells)
+        yield number, row
 
 
-def _table(part: list[Row], stated: Ask, remarks: list[Remark]) -> RecordTable:
-    """A part of a file as records: lines that continue the text of one join it, and a row of another width is read where its kinds fit."""
-    line, top = part[0]
+def _table(part: Iterator[Row | Remark], stated: dict[str, str]) -> RecordTable:
+    """A part of a file as records."""
+    begun, rows = split_sample(part)
+    sample = [x for x in begun if not isinstance(x, Remark)]
+    line, top = sample[0] if sample else (LogLine(1, ""), [])
     header = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(top)]
     header = header if looks_like_header(top) else []
-    body = part[bool(header) :]
-    sample = [cells for _, cells in body[:SAMPLE]]
-    names, doubt = _names(header, sample)
-    remarks += [Remark(doubt, line.number)] if doubt else []
-    fitting = [cells for cells in sample if len(cells) == len(names)]
+    names, doubt = _names(header, [cells for _, cells in sample[bool(header) :]])
+    said = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
+    fitting = [cells for _, cells in sample[bool(header) :] if len(cells) == len(names)]
     kinds = [Counter(kind_of(row[i]) for row in fitting) for i in range(len(names))]
+    body = (x for x in rows if isinstance(x, Remark) or not header or x[0] is not line)
+    told = [Remark(doubt, line.number)] if doubt else []
+    headed = _NO_NAMES not in doubt
+    records = chain(told, _records(body, names, kinds))
+    return RecordTable(names, records, line.number, stated=said, headed=headed)
+
+
+def _records(
+    rows: Iterator[Row | Remark], names: Sequence[str], kinds: Sequence[Counter[str]]
+) -> Iterator[Record | Remark]:
+    """Rows as records: lines that continue the text of one join it, and a row of another width is read where its kinds fit."""
     texts = [count["text"] for count in kinds]
     text = names[texts.index(max(texts))] if any(texts) else names[-1]
-    records: list[Record] = []
-    for number, cells in body:
+    record: Record | None = None
+    for item in rows:
+        if isinstance(item, Remark):
+            yield item
+            continue
+        line, cells = item
         row, remark = _as_row(cells, kinds)
         if row:
-            records.append(Record(number, dict(zip(names, row, strict=True))))
-        elif records and len(cells) < 3:
+            yield from [record] if record else []
+            record = Record(line, dict(zip(names, row, strict=True)))
+        elif record and len(cells) < 3:
             # Only what is no row of another writer continues a text.
-            before = records[-1].cells[text]
+            before = record.cells[text]
             joined = f"{before} {' '.join(cells)}".strip() if len(before) < 4000 else before
-            records[-1] = Record(records[-1].line, {**records[-1].cells, text: joined})
+            record = Record(record.line, {**record.cells, text: joined})
             remark = "a line that continues the description above; joined to that run"
-        remarks += [Remark(remark, number.number)] if remark else []
-    return RecordTable(names, records, line.number, stated=stated, headed=_NO_NAMES not in doubt)
+        if remark:
+            yield Remark(remark, line.number)
+    yield from [record] if record else []
 
 
 def _names(header: list[str], rows: list[list[str]]) -> tuple[list[str], str]:
