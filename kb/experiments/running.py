@@ -20,9 +20,9 @@ from kb.experiments.guarding import guarded, held
 from kb.experiments.judging import evidence_of
 from kb.experiments.keeping import described, files_below, keep_all
 from kb.experiments.plan import Measurement, Plan, Sample, Side
-from kb.experiments.planning import CodeState, plan_of, standing_attempt
+from kb.experiments.planning import RunChoice, plan_of, standing_attempt
 from kb.experiments.stub import stub_in_flight
-from kb.experiments.targets import Method, Target, repository_of
+from kb.experiments.targets import Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure
 from kb.run.direction import words_of
 from kb.run.measure import MOST_NAMES
@@ -38,20 +38,19 @@ def run(
     path: str,
     target: Target,
     *,
-    state: CodeState,
-    method: Method,
+    choice: RunChoice,
     now: str,
     note: Note,
     progress: Note,
 ) -> Attempt:
     """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2), _ending_with_us():
-        stub = stub_in_flight(layout, path, filed=bool(state.more))
-        attempt = standing_attempt(layout, stub, state)
+        stub = stub_in_flight(layout, path, filed=bool(choice.more))
+        attempt = standing_attempt(layout, stub, choice)
         before = str(layout.root / attempt.plan.repository) if attempt else ""
-        folder = repository_of(layout, target, folder=state.repository or before)
+        folder = repository_of(layout, target, folder=choice.repo or before)
         repository = worktree.top_of(folder)
-        if attempt and not state.more:
+        if attempt and not choice.more:
             note(
                 f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
             )
@@ -59,11 +58,11 @@ def run(
             attempt.plan
             if attempt
             else plan_of(
-                layout, stub, target,
-                state=state, method=method, repository=repository, now=now, note=note,
+                layout, stub, choice.method(target),
+                choice=choice, repository=repository, now=now, note=note,
             )
         )  # fmt: skip
-        commits = {side: plan.parent if side == "parent" else plan.change for side in plan.sides}
+        commits = {side: getattr(plan, side) for side in plan.sides}
         worktree.keep_commits(repository, *commits.values())
         trees = worktree.checked_out(layout, repository, commits)
         with turn_to_measure(layout, note), trees as homes, homes_over(layout) as over:
@@ -71,8 +70,8 @@ def run(
             bench = Bench(layout, stub, target, homes, inside, folder, over, progress)
             if attempt is None:
                 attempt = begin(layout, stub, _guarded(bench, plan, repository, note))
-            elif state.more:
-                attempt = extend(attempt, state.more, started=now)
+            elif choice.more:
+                attempt = extend(attempt, choice.more, started=now)
             if plan.parent:
                 own = worktree.own_folders(layout, repository)
                 patch = worktree.patch_of(repository, plan.parent, change=plan.change, without=own)

@@ -6,13 +6,14 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, TypeVar
 
 from kb import page, store, trail
+from kb.experiments.planning import CodeChoice
 from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import Stub, located, stub_at
 from kb.experiments.targets import Target, target_named
 from kb.trail import Facts
 from kb.trail.declared import as_run
 from kb.verbs import Caller
-from kb.verbs.request import argument, flag, option, several
+from kb.verbs.request import argument, option, several
 
 PAGE_HELP = "path, file name or label (v012) of the experiment"
 TARGET_HELP = "the target whose label is meant"
@@ -74,25 +75,26 @@ class StatesProposal(StatesExpectation, ExperimentProposal):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatesMeasurement:
+class StatesCode(CodeChoice):
     """What is measured, and how often."""
 
-    repo: str = option("the repository (default: the target page's)", metavar="FOLDER")
-    commit: str = option("the change (default: HEAD of the repository)", metavar="REF")
-    snapshot: bool = flag(
-        "measure the working tree with its uncommitted changes and untracked files, kept as a commit under refs/kb/"
-    )
-    set: tuple[str, ...] = several(
-        "environment variable that the change alone sees (again for more)", metavar="NAME=VALUE"
-    )
-    repeats: int = option(
-        "measurements of each side (default: the target page's, else 5)", default=0, metavar="N"
-    )
-    most: int = option(
-        "repeats of each side at most while the verdict is open (default: four times --repeats)",
-        default=0,
-        metavar="N",
-    )
+    HELPS: ClassVar = {
+        "repo": ("the repository (default: the target page's)", "FOLDER"),
+        "commit": ("the change (default: HEAD of the repository)", "REF"),
+        "snapshot": (
+            "measure the working tree with its uncommitted changes and untracked files, kept as a commit under refs/kb/",
+            "",
+        ),
+        "set": (
+            "environment variable that the change alone sees (again for more)",
+            "NAME=VALUE",
+        ),
+        "repeats": ("measurements of each side (default: the target page's, else 5)", "N"),
+        "most": (
+            "repeats of each side at most while the verdict is open (default: four times --repeats)",
+            "N",
+        ),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,9 @@ class Opening:
 def run(
     request: StatesProposal,
     caller: Caller,
-    look: Callable[[Target, str, str, str], None] | None = None,
+    look: Callable[[Target, str, str], None] | None = None,
 ) -> Result[Opening]:
-    """`look` may refuse before a page is filed; it is told target, variant, parent and the parent's commit."""
+    """`look` may refuse before a page is filed; it is told target, parent and the parent's commit."""
     layout, name = caller.layout(), request.proposal
     proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
     stated = {f.name: getattr(request, f.name) for f in fields(ExperimentProposal)}
@@ -51,7 +51,7 @@ def run(
     today = caller.day(request.date)
     caller.build(layout)
     proposal, text, answer = _gate(layout, request, caller, proposal, target)
-    before = partial(look, target, proposal.variant) if look else None
+    before = partial(look, target) if look else None
     path = opened(layout, proposal, target, answer=answer, today=today, text=text, look=before)
     if answer:
         _tell(layout, caller, proposal, target)

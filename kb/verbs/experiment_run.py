@@ -1,11 +1,12 @@
 """kb experiment run [experiment]: measure change and parent by turns, or file a result measured elsewhere."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 from kb import KbError, store
 from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.judging import hint_of, show
-from kb.experiments.planning import CodeState
+from kb.experiments.planning import RunChoice
 from kb.experiments.recording import record
 from kb.experiments.running import run as measure
 from kb.experiments.stub import Stub
@@ -14,49 +15,36 @@ from kb.run.evidence import Measured
 from kb.run.measure import values_text
 from kb.run.reasons import percent
 from kb.text import number_text
-from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
-from kb.verbs.experiment import NamesExperiment, StatesMeasurement, named, shared
-
-
-def _command(name: str):
-    return option(f"the {name} command (default: the target page's)", metavar="COMMAND")
-
+from kb.verbs import FINDINGS, FINE, Caller, Result, several
+from kb.verbs.experiment import NamesExperiment, StatesCode, named
 
 # A program that asks for more would hold the turn to measure for ever.
 _MOST_RUNS = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunExperiment(StatesMeasurement, NamesExperiment):
+@dataclass(frozen=True, kw_only=True)
+class RunExperiment(StatesCode, RunChoice, NamesExperiment):
     """What is measured, how often, or which files hold what was measured elsewhere."""
 
-    bench: str = _command("bench")
-    checks: str = _command("checks")
-    profile: str = _command("profile")
-    build: str = _command("build")
-    metric: str = option("the metric that decides (default: the target page's)", metavar="NAME")
-    warmup: int | None = option(
-        "runs of each side that do not count (default: the target page's, else 1)",
-        default=None,
-        metavar="N",
-    )
-    timeout: float = option(
-        "limit of each command (default: the target page's, else 600)",
-        default=0.0,
-        metavar="SECONDS",
-    )
+    HELPS: ClassVar = {
+        name: (f"the {name} command (default: the target page's)", "COMMAND")
+        for name in ("bench", "checks", "profile", "build")
+    } | {
+        "metric": ("the metric that decides (default: the target page's)", "NAME"),
+        "warmup": ("runs of each side that do not count (default: the target page's, else 1)", "N"),
+        "timeout": ("limit of each command (default: the target page's, else 600)", "SECONDS"),
+        "edited": "measure uncommitted edits of known files as a commit under refs/kb/",
+        "again": "measure another attempt; the earlier ones stay on file",
+        "more": (
+            "add N repeats of each side, by turns, to the attempt that is measured, filed or not; nothing else changes",
+            "N",
+        ),
+    }
     record: tuple[str, ...] = several(
         "a run of the change measured elsewhere: its log or JSON (again for more)", metavar="FILE"
     )
     record_parent: tuple[str, ...] = several(
         "a run of the parent measured elsewhere", metavar="FILE"
-    )
-    edited: bool = flag("measure uncommitted edits of known files as a commit under refs/kb/")
-    again: bool = flag("measure another attempt; the earlier ones stay on file")
-    more: int = option(
-        "add N repeats of each side, by turns, to the attempt that is measured, filed or not; nothing else changes",
-        default=0,
-        metavar="N",
     )
 
 
@@ -155,37 +143,8 @@ def _attempt(
         layout,
         stub.path,
         target,
-        state=state_of(request),
-        method=method_of(request, target),
+        choice=request,
         now=caller.now,
         note=caller.talk,
         progress=caller.progress,
-    )
-
-
-def state_of(request: RunExperiment) -> CodeState:
-    """Which code is to be measured."""
-    pairs = [text.partition("=") for text in request.set]
-    for name, sign, _ in pairs:
-        if not sign or not name.isidentifier():
-            raise KbError(f"--set {name}: write NAME=VALUE")
-    tree = "snapshot" if request.snapshot else "edited" if request.edited else "clean"
-    where = {"repository": request.repo, "tree": tree, "set": tuple((n, v) for n, _, v in pairs)}
-    return shared(CodeState, request, where)
-
-
-def method_of(request: RunExperiment, target: Target) -> Target:
-    """The target's method with what the request says beside it."""
-    options = {
-        "build": request.build,
-        "benchmark": request.bench,
-        "checks": request.checks,
-        "profile": request.profile,
-        "repeats": request.repeats,
-        "most": request.most,
-        "timeout_s": request.timeout,
-    }
-    options = {key: value for key, value in options.items() if value}
-    return replace(
-        target, **options, warmup=target.warmup if request.warmup is None else request.warmup
     )

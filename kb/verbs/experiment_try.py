@@ -7,7 +7,7 @@ from kb import KbError
 from kb.experiments import InFlight
 from kb.experiments.attempt import last_attempt
 from kb.experiments.closing import Closed
-from kb.experiments.planning import refuse_known_code
+from kb.experiments.planning import refuse_unchanged
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import Target
 from kb.schema import Verdict
@@ -20,12 +20,12 @@ from kb.verbs import (
     experiment_open,
     experiment_run,
 )
-from kb.verbs.experiment import StatesLesson, StatesMeasurement, StatesProposal, shared
-from kb.verbs.experiment_run import RunExperiment, method_of, state_of
+from kb.verbs.experiment import StatesCode, StatesLesson, StatesProposal, shared
+from kb.verbs.experiment_run import RunExperiment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TryExperiment(StatesLesson, StatesMeasurement, StatesProposal):
+@dataclass(frozen=True, kw_only=True)
+class TryExperiment(StatesLesson, StatesCode, StatesProposal):
     """A proposal, and what the later steps would ask. Edits of known files that are not committed are measured as they stand."""
 
 
@@ -60,13 +60,7 @@ def _measuring(request: TryExperiment, path: str) -> RunExperiment:
     return shared(RunExperiment, request, {"page": path, "edited": True})
 
 
-def _look(
-    request: TryExperiment, caller: Caller, target: Target, variant: str, parent: str, code: str
-) -> None:
-    """Refuse code that is the parent's, or that was measured, before a page is filed."""
-    measuring = _measuring(request, "")
-    method = method_of(measuring, target)
-    state = state_of(measuring)
-    refuse_known_code(
-        caller.layout(), target, parent, code, variant=variant, state=state, method=method
-    )
+def _look(request: TryExperiment, caller: Caller, target: Target, parent: str, code: str) -> None:
+    """Refuse code that is the parent's before a page is filed."""
+    choice = _measuring(request, "")
+    refuse_unchanged(caller.layout(), target, choice, parent=parent, code=code)

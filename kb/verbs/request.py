@@ -73,16 +73,22 @@ def options_of(request: type) -> tuple[Option, ...]:
         kind, many = item.type, get_origin(item.type) is tuple
         if many or isinstance(kind, types.UnionType):
             kind = next(k for k in get_args(kind) if k not in (Ellipsis, types.NoneType))
-        # Of a field that a room declares the request says the help alone.
         help, metavar, choices, positional = item.metadata.get(_KEY) or (
-            request.HELPS[item.name],
-            *("TEXT", (), False),
+            *_help_of(request, item.name),
+            *((), False),
         )
         help = help() if callable(help) else help
         listed.append(
             Option(item.name, kind, many, positional, item.default, help, metavar, choices)
         )
     return tuple(listed)
+
+
+def _help_of(request: type, name: str) -> tuple[str, str]:
+    """Help and metavar of a field that a room declares: the request that takes it in says them in its `HELPS`."""
+    helps = (kind.__dict__.get("HELPS", {}) for kind in request.__mro__)
+    stated = next(listed[name] for listed in helps if name in listed)
+    return stated if isinstance(stated, tuple) else (stated, "TEXT")
 
 
 # NUL, and halves of pairs of surrogates: no path, no row of a table and no page takes them.
