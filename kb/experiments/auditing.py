@@ -16,17 +16,17 @@ from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.plan import Side
 from kb.experiments.searching import PATIENCE_S, compiled, search
 from kb.experiments.stub import Stub
+from kb.experiments.worktree import differing
 from kb.profiles import Profile
 from kb.run.direction import spoken
 from kb.run.interval import ERROR, gain_interval
-from kb.run.noise import rounding_of
 from kb.run.reasons import percent
 from kb.text import number_text, one_line
 
 # Profilers round shares to whole percents, or to tenths: what moves by less than half of one has not moved.
 _MOVED = 0.005
-# To this, figures that are printed as they were computed agree.
-_EXACT = 1e-9
+# Figures that are printed rounded agree to this.
+_SAME = 1e-3
 _PATCH = "change.patch"
 _DIRECTIONS = {
     "down": "down halves halved fewer falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
@@ -43,10 +43,6 @@ class Expectation:
     expect: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     moves: tuple[Move, ...] = ()
-
-    def __or__(self, other: "Expectation") -> "Expectation":
-        both = (self.expect + other.expect, self.forbid + other.forbid, self.moves + other.moves)
-        return Expectation(*(tuple(dict.fromkeys(listed)) for listed in both))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ def move_of(text: str) -> Move:
 
 
 def expectation_from(
-    expect: Iterable[str], forbid: Iterable[str], predict: Iterable[str]
+    expect: Iterable[str] = (), forbid: Iterable[str] = (), predict: Iterable[str] = ()
 ) -> Expectation:
     """An expectation as options and pages say it. Raises KbError for a pattern or a move that is none."""
     expect, forbid = tuple(expect), tuple(forbid)
@@ -103,7 +99,8 @@ def expectation_of(stub: Stub, metrics: tuple[str, ...]) -> Expectation:
     """What a page expects: its `expect`, `forbid` and `predict`, and metrics that its predicted signal says will move."""
     page = stub.page
     stated = expectation_from(*(page.words(key) for key in ("expect", "forbid", "predict")))
-    return stated | Expectation(moves=moves_in(stub.facts.predicted_signal, metrics))
+    moves = (*stated.moves, *moves_in(stub.facts.predicted_signal, metrics))
+    return replace(stated, moves=tuple(dict.fromkeys(moves)))
 
 
 def moves_in(text: str, names: tuple[str, ...]) -> tuple[Move, ...]:
@@ -126,10 +123,8 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
     answers = [_searched(attempt, text, primary, wanted=True) for text in expectation.expect]
     answers += [_searched(attempt, text, primary, wanted=False) for text in expectation.forbid]
     for move in expectation.moves:
-        sign = _move_sign(attempt, *move)
-        answers.append(
-            replace(sign, shows="gain") if _is_primary(attempt, move[0], primary) else sign
-        )
+        shows = "gain" if _is_primary(attempt, move[0], primary) else "mechanism"
+        answers.append(replace(_move_sign(attempt, *move), shows=shows))
     decided = [f for f in answers if f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
     firing = _firing(decided) if decided else "partial" if built else ""
@@ -152,11 +147,9 @@ def _is_primary(attempt: Attempt, name: str, primary: str) -> bool:
     one, other = ([v for s in sides for v in attempt.values(m, s)] for m in (primary, metric))
     if len(one) != len(other) or len({*one}) <= len(sides) or not all((*one, *other)):
         return False
-    rounded = ((one, primary), (other, metric))
-    fine = sum(rounding_of(v, name=m) / min(map(abs, v)) for v, m in rounded) + _EXACT
     pairs = list(zip(one, other, strict=True))
     constant = ([a * b for a, b in pairs], [b / a for a, b in pairs])
-    return any(max(c) - min(c) <= fine * abs(max(c)) for c in constant)
+    return any(max(c) - min(c) <= _SAME * abs(max(c)) for c in constant)
 
 
 def _built(attempt: Attempt) -> Sign | None:
@@ -168,16 +161,14 @@ def _built(attempt: Attempt) -> Sign | None:
     )
     if not before or not after or not plan.changed:
         return None
-    path = next((p for p in sorted({*before, *after}) if before.get(p) != after.get(p)), "")
-    if path:
+    for path in differing(before, after)[:1]:
         one, other = before.get(path, "absent"), after.get(path, "absent")
         return Sign(True, f"built file {path} differs: {one} in the parent, {other} in the change")
     if plan.set:
         return None  # Variables act when it runs; the same build is no sign that they did not.
     shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
-    count = len(plan.changed)
-    differ = f"{count} source file{'s differ' if count > 1 else ' differs'}"
-    return Sign(False, f"built files are the parent's byte for byte ({shown}), though {differ}")
+    sources = f"{len(plan.changed)} source file{'s' * (len(plan.changed) > 1)}"
+    return Sign(False, f"built files are the parent's byte for byte ({shown}), unlike {sources}")
 
 
 def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sign:
@@ -190,31 +181,22 @@ def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sig
     hits = "; ".join(
         f"{n}:{line}: `{one_line(shown).replace('`', chr(39))}`" for n, line, shown in places
     )
-    if wanted:
-        written = all(name == _PATCH for name, _, _ in places)
-        also = (
-            "; the parent has it too"
-            if before
-            else "; written there, not seen to run"
-            if written
-            else ""
-        )
-        if not places:
-            return Sign(False, f"expected `{text}` not found in any dump, output or patch")
-        printed = [shown.removeprefix("METRIC ").partition("=") for _, _, shown in places]
-        gain = all(sign and _is_primary(attempt, n.lower(), primary) for n, sign, _ in printed)
-        shows = "" if before or written else "gain" if gain else "mechanism"
-        return Sign(True, f"expected `{text}` found at {hits}{also}", shows)
-    if places:
-        also = (
-            "; the parent has it too: does it stand in what the change does not touch?"
-            if before
-            else ""
-        )
-        return Sign(False, f"forbidden `{text}` found at {hits}{also}")
-    # What neither side shows is absent whatever the change does.
-    also = ", though the parent has it" if before else ", and the parent has it not either"
-    return Sign(True, f"forbidden `{text}` is absent{also}", "mechanism" if before else "")
+    also = "; the parent has it too" if before else ""
+    if places and not wanted:
+        ask = also and f"{also}: does it stand in what the change does not touch?"
+        return Sign(False, f"forbidden `{text}` found at {hits}{ask}")
+    if not wanted:
+        # What neither side shows is absent whatever the change does.
+        also = ", though the parent has it" if before else ", and the parent has it not either"
+        return Sign(True, f"forbidden `{text}` is absent{also}", "mechanism" if before else "")
+    if not places:
+        return Sign(False, f"expected `{text}` not found in any dump, output or patch")
+    if before or all(name == _PATCH for name, _, _ in places):
+        also = also or "; written there, not seen to run"
+        return Sign(True, f"expected `{text}` found at {hits}{also}", "")
+    printed = [shown.removeprefix("METRIC ").partition("=") for _, _, shown in places]
+    gain = all(sign and _is_primary(attempt, n.lower(), primary) for n, sign, _ in printed)
+    return Sign(True, f"expected `{text}` found at {hits}", "gain" if gain else "mechanism")
 
 
 def _material(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:

@@ -5,13 +5,14 @@ The page is written whole, so it is open or filed and never between; what follow
 is completed later makes a dated note below the sealed text.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 
 from kb import KbError, store
 from kb.experiments import rendering, writeback
 from kb.experiments.attempt import last_attempt, receipt_of, refuse_tampered
 from kb.experiments.auditing import Expectation
-from kb.experiments.judging import Case, blocks_of, judged
+from kb.experiments.judging import Case, blocks_of, expecting, judged
 from kb.experiments.stub import Stub, filled, stub_at, without_markers
 from kb.experiments.targets import Target
 from kb.page import text_of
@@ -27,38 +28,34 @@ from kb.text import one_line
 _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remarks:
-    """What a person or an agent says on closing: a verdict against the rules' with its reason, what to do with the change, what was
-    learnt, when to try again, and what else an audit shall look for. `foreseen`: what was learnt was said before anything ran."""
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What was learnt, and what would have to change to try it again."""
 
-    overrule: Verdict | None = None
+    because: str = ""
+    reopen_if: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remarks(Lesson):
+    """What a person or an agent says on closing: a verdict against the rules' with its reason, and what to do with the change."""
+
+    overrule: str = ""
     reason: str = ""
     decision: str = ""
-    because: str = ""
-    foreseen: bool = False
-    reopen_if: str = ""
-    expectation: Expectation = Expectation()
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """What closing did. `again`: the page had been filed before; `superseded` is then the verdict that a later note took the place of.
-
-    `hint` says what may still be done; of a trial `outcome` and `receipt` are what the gate answered.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed(Ruling):
+    """The ruling of a page, and what closing did. `again`: it had been filed before; `superseded` is then the verdict that a later note
+    took the place of. `hint` says what may still be done; of a trial `outcome` and `receipt` are what the gate answered."""
 
     path: str
-    verdict: str
-    rule: str
-    reason: str
-    gain: float | None
     decision: str
-    overruled: bool
+    overruled: bool = False
     again: bool = False
     written: tuple[str, ...] = ()
     superseded: str = ""
-    more: int | None = None
     hint: str = ""
     dry_run: bool = False
     outcome: str = ""
@@ -71,41 +68,41 @@ def close(
     target: Target,
     *,
     remarks: Remarks,
+    stated: Mapping[str, tuple[str, ...]],
+    foreseen: bool,
     today: str,
     dry: bool = False,
 ) -> Closed:
-    """File the verdict of the experiment at `path`; `dry` writes nothing.
+    """File the verdict of the experiment at `path`; `dry` writes nothing. `stated` is what else shows its mechanism; `foreseen`: what was
+    learnt was said before anything ran.
 
     Raises KbError where there is nothing to judge, and where the mechanism cannot be audited although all else speaks for support.
     """
-    remarks = replace(
-        remarks,
-        reason=one_line(remarks.reason).rstrip("."),
-        because=one_line(remarks.because),
-        reopen_if=one_line(remarks.reopen_if),
-    )
+    lines = {f.name: one_line(getattr(remarks, f.name)).rstrip(".") for f in fields(Remarks)}
+    remarks = Remarks(**lines)
     if remarks.overrule and not remarks.reason:
         raise KbError(
             f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT"
         )
     with store.lock(layout, "pages"):
-        stub = stub_at(layout, path)
+        stub = expecting(layout, stub_at(layout, path), stated)
         today = max(today, stub.page.field("created"))
         if stub.filed:
-            return _closed_again(layout, stub, target, remarks, today=today, dry=dry)
+            remarked = bool(remarks.overrule or any(stated.values()))
+            return _closed_again(
+                layout, stub, target, remarks, remarked=remarked, today=today, dry=dry
+            )
         case, done = _ruled(layout, stub, target, remarks)
         if dry:
             return done
-        store.write(layout.root / path, _page(case, remarks, done, today=today))
+        page = _page(case, remarks, done, foreseen=foreseen, today=today)
+        store.write(layout.root / path, page)
         logged = writeback.log_missing(layout, target.name, today=today)
         return replace(done, written=(path, *logged))
 
 
 def _ruled(
-    layout: store.Layout,
-    stub: Stub,
-    target: Target,
-    remarks: Remarks,
+    layout: store.Layout, stub: Stub, target: Target, remarks: Remarks
 ) -> tuple[Case, Closed]:
     """The case of a page and what closing it says.
 
@@ -119,18 +116,13 @@ def _ruled(
     attempt = last_attempt(layout, stub)
     if attempt and attempt.measurement:
         refuse_tampered(attempt, stub)
-        case = judged(stub, target, attempt, more=remarks.expectation)
+        case = judged(stub, target, attempt)
     elif remarks.overrule:
         case = Case(stub, None, Evidence(""), _UNMEASURED)
     else:
-        count = len(attempt.samples) if attempt else 0
-        what = (
-            f"attempt {attempt.plan.number} was cut off after {count} samples"
-            if attempt
-            else "nothing is measured yet"
-        )
+        count = f"an attempt was cut off after {len(attempt.samples)} samples" if attempt else ""
         raise KbError(
-            f"{path}: {what}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
+            f"{path}: {count or 'nothing is measured yet'}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
     ruling, audit = case.ruling, case.audit
     sought = case.sought != Expectation() and any(f.held is not None for f in audit.findings)
@@ -141,10 +133,14 @@ def _ruled(
             "--expect PATTERN (what dumps, outputs or built files show and the parent's do not), --predict 'METRIC down' (a metric or "
             "profile bucket that moves), --forbid PATTERN; or judge it yourself: --overrule VERDICT --reason TEXT"
         )
-    verdict = remarks.overrule or ruling.verdict
+    verdict = Verdict(remarks.overrule) if remarks.overrule else ruling.verdict
     kept = "keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert"
-    about = (path, verdict, ruling.rule, ruling.reason, ruling.gain, remarks.decision or kept)
-    return case, Closed(*about, overruled=remarks.overrule is not None, more=ruling.more)
+    return case, Closed(
+        **{f.name: getattr(ruling, f.name) for f in fields(Ruling)} | {"verdict": verdict},
+        path=path,
+        decision=remarks.decision or kept,
+        overruled=bool(remarks.overrule),
+    )
 
 
 def _closed_again(
@@ -153,30 +149,44 @@ def _closed_again(
     target: Target,
     remarks: Remarks,
     *,
+    remarked: bool,
     today: str,
     dry: bool,
 ) -> Closed:
     """A filed page: a dated note where its evidence is another now and says something else, and what follows from it."""
     seal, page = stub.page.field(SEAL), stub.page
     notes = superseding(text_of(stub.data), seal=seal)
-    stands = notes[-1].verdict if notes else stub.facts.verdict.canonical or ""
-    overruled = bool(page.field("overruled"))
+    stands = notes[-1].verdict if notes else stub.facts.verdict.canonical or Verdict.OTHER
     attempt = last_attempt(layout, stub) if stub.opened_by_kb else None
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
     is_known = measured in {page.field("measured"), *(n.evidence for n in notes)}
     # Closing that was killed between page and log is made good, whatever this call says.
     logged = () if dry else writeback.log_missing(layout, target.name, today=today)
-    remarked = remarks.expectation != Expectation() or remarks.overrule
-    decided = overruled and not remarks.overrule
-    if not measured or decided or is_known and not remarked:
-        about = (stub.path, stands, page.field("rule"), "", None, stub.facts.decision)
-        return Closed(*about, overruled=overruled, again=True, written=logged)
+    decided = bool(page.field("overruled"))
+    as_before = Closed(
+        Verdict(stands),
+        page.field("rule"),
+        "",
+        path=stub.path,
+        decision=stub.facts.decision,
+        overruled=decided,
+        again=True,
+        written=logged,
+    )
+    if not measured or decided and not remarks.overrule or is_known and not remarked:
+        return as_before
     case, done = _ruled(layout, stub, target, remarks)
     done = replace(done, again=True, written=logged)
-    if done.verdict == stands and is_known:
+    stays = done.verdict == stands
+    if stays and is_known:
         return done
-    because = _because(case, remarks, stays=done.verdict == stands)
-    note = Superseding(today, str(done.verdict), because, measured)
+    because = remarks.because or (remarks.reason if remarks.overrule else done.reason)
+    if stays and attempt:
+        # The figures that were filed are no longer the newest.
+        because += f"; {len(attempt.of('bench', 'change'))} runs of each side"
+        more = case.ruling.more
+        because += f"; about {more} more samples of each side would decide" if more else ""
+    note = Superseding(today, str(done.verdict), one_line(because).rstrip("."), measured)
     if dry:
         return replace(done, superseded=stands, written=(stub.path, layout.page(writeback.LOG)))
     line = to_note(note, seal=seal)
@@ -185,34 +195,21 @@ def _closed_again(
     return replace(done, superseded=stands, written=(stub.path, log))
 
 
-def _because(case: Case, remarks: Remarks, *, stays: bool) -> str:
-    """Why a note takes the place of a verdict; where that `stays`, its figures do not: those that were filed are no longer the newest."""
-    reason = remarks.reason if remarks.overrule else case.ruling.reason
-    because = one_line(remarks.because or reason).rstrip(".")
-    if stays and case.attempt:
-        because += f"; {len(case.attempt.of('bench', 'change'))} runs of each side"
-        more = case.ruling.more
-        because += f"; about {more} more samples of each side would decide" if more else ""
-    return because
-
-
-def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
+def _page(case: Case, remarks: Remarks, done: Closed, *, foreseen: bool, today: str) -> bytes:
     """The bytes of the filed page."""
     stub, ruling, attempt = case.stub, case.ruling, case.attempt
     # Who says why before it ran explains a win; of any other end it is no lesson.
-    expected = remarks.foreseen and done.verdict not in (Verdict.SUPPORTED, Verdict.BASELINE)
-    because, expected_text = ("", remarks.because) if expected else (remarks.because, "")
-    blocks = blocks_of(case) | {
-        "verdict": rendering.verdict_text(
-            ruling,
-            overruled=remarks.overrule,
-            reason=remarks.reason,
-            because=because,
-            reopen_if=remarks.reopen_if,
-            expected=expected_text,
-        )
-    }
-    fields = {
+    expected = foreseen and done.verdict not in (Verdict.SUPPORTED, Verdict.BASELINE)
+    because = "" if expected else remarks.because
+    verdict = rendering.verdict_text(
+        ruling,
+        overruled=done.verdict if done.overruled else None,
+        reason=remarks.reason,
+        because=because,
+        reopen_if=remarks.reopen_if,
+        expected=remarks.because if expected else "",
+    )
+    stated = {
         "status": "filed",
         "verdict": done.verdict,
         "rule": ruling.rule,
@@ -227,5 +224,5 @@ def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
         "overruled": remarks.reason if remarks.overrule else "",
         "updated": today,
     }
-    data = filled(stub.path, stub.data, blocks, {})
-    return sealed(stub.path, filled(stub.path, without_markers(stub.path, data), {}, fields))
+    data = filled(stub.path, stub.data, blocks_of(case) | {"verdict": verdict}, {})
+    return sealed(stub.path, filled(stub.path, without_markers(stub.path, data), {}, stated))

@@ -11,7 +11,7 @@ from kb.experiments import rendering
 from kb.experiments.attempt import Attempt, last_attempt, receipt_of
 from kb.experiments.auditing import Audit, Expectation, audit, expectation_from, expectation_of
 from kb.experiments.plan import Side
-from kb.experiments.stub import Stub, filled, stub_at, stub_in_flight
+from kb.experiments.stub import Stub, filled, stub_at, stub_of
 from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.noise import Spread
@@ -30,15 +30,9 @@ class Case:
     sought: Expectation = Expectation()
 
 
-def judged(
-    stub: Stub,
-    target: Target,
-    attempt: Attempt,
-    *,
-    more: Expectation | None = None,
-) -> Case:
-    """What the rules say of a finished attempt, audited by what its page expects and by `more`."""
-    sought = expectation_of(stub, attempt.metrics) | (more or Expectation())
+def judged(stub: Stub, target: Target, attempt: Attempt) -> Case:
+    """What the rules say of a finished attempt, audited by what its page expects."""
+    sought = expectation_of(stub, attempt.metrics)
     signs = audit(attempt, sought, _primary(target, attempt))
     evidence = evidence_of(stub, target, attempt, firing=signs.firing)
     return Case(stub, attempt, evidence, ruling_of(evidence), signs, sought)
@@ -123,43 +117,33 @@ def blocks_of(case: Case) -> dict[str, str]:
     }
 
 
-def show(layout: store.Layout, path: str, target: Target) -> Case | None:
-    """Fill the blocks of a stub with what its newest attempt measured, so that people see it before it is closed; None while nothing is finished."""
+def expecting(layout: store.Layout, stub: Stub, stated: Mapping[str, tuple[str, ...]]) -> Stub:
+    """A page with what somebody states of it besides (`expect`, `forbid`, `predict`); the bytes of a filed one stay. Raises KbError for
+    a pattern or a move that is none."""
+    expectation_from(**stated)
+    merged = {key: (*stub.page.words(key), *words) for key, words in stated.items() if words}
+    fields = {key: tuple(dict.fromkeys(words)) for key, words in merged.items()}
+    more = stub_of(layout, stub.path, filled(stub.path, stub.data, {}, fields))
+    return replace(more, data=stub.data) if stub.filed else more
+
+
+def show(
+    layout: store.Layout, path: str, target: Target, *, stated: Mapping[str, tuple[str, ...]]
+) -> Case | None:
+    """Judge the newest attempt of a page, and fill the blocks of one that is not filed, so that people see it before it is closed; None
+    while nothing is finished."""
     with store.lock(layout, "pages"):
-        stub = stub_at(layout, path)
+        before = stub_at(layout, path)
+        stub = expecting(layout, before, stated)
         attempt = last_attempt(layout, stub)
         if not attempt or not attempt.measurement:
             return None
         case = judged(stub, target, attempt)
         fields = {"measured": receipt_of(attempt), "code": attempt.plan.change}
         data = stub.data if stub.filed else filled(path, stub.data, blocks_of(case), fields)
-        if data != stub.data:
+        if data != before.data:
             store.write(layout.root / path, data)
     return case
-
-
-def expecting(
-    layout: store.Layout, path: str, *, stated: Mapping[str, tuple[str, ...]], keep: bool
-) -> Expectation:
-    """What somebody states (`expect`, `forbid`, `predict`) besides a page; `keep` it there where the page is not filed. Raises KbError for a pattern or a move that is none."""
-    sought = expectation_from(**stated)
-    with store.lock(layout, "pages"):
-        stub = stub_at(layout, path)
-        merged = {key: (*stub.page.words(key), *words) for key, words in stated.items() if words}
-        fields = {key: tuple(dict.fromkeys(words)) for key, words in merged.items()}
-        if fields and keep and stub.opened_by_kb and not stub.filed:
-            store.write(layout.root / path, filled(path, stub.data, {}, fields))
-    return sought
-
-
-def audit_page(layout: store.Layout, path: str, target: Target, *, more: Expectation) -> Audit:
-    """Audit the newest attempt of a page by what it expects and by `more`. Raises KbError where nothing is measured."""
-    stub = stub_in_flight(layout, path, filed=True)
-    attempt = last_attempt(layout, stub)
-    if not attempt or not attempt.measurement:
-        raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
-    show(layout, path, target)
-    return judged(stub, target, attempt, more=more).audit
 
 
 _HINTS = {

@@ -15,7 +15,7 @@ from kb import KbError, store
 from kb.experiments import GateClosed, InFlight
 from kb.experiments.proposal import LABELS, ExperimentProposal
 from kb.experiments.receipts import keep_opening
-from kb.experiments.stub import BLOCKS, Stub, in_flight, located
+from kb.experiments.stub import Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.worktree import commit_of
 from kb.page import read, slug_of, text_of
@@ -112,7 +112,7 @@ def opened(
             raise InFlight(
                 f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant",
                 twin.path,
-                _changed(proposal, twin, target),
+                _changed(proposal, twin),
             )
         parent, code = _parent(layout, proposal, target)
         if look:
@@ -143,21 +143,22 @@ def opened(
 
 def _refuse_near(proposal: ExperimentProposal, answer: Answer) -> None:
     """Raises GateClosed where `kb check` does not let a proposal pass: on a repeat, and on what is near to a failure while no difference is stated."""
-    open_ones = [m for m in answer.matches if not m.acknowledged]
+    left = [m for m in answer.matches if not m.acknowledged]
     if answer.outcome == "repeat":
         what = "this repeats what was refuted"
-        same = [m for m in open_ones if m.kind == "same-value" and not m.scope_diff]
-        left = (same or answer.matches)[:2]
+        left = [m for m in left if m.kind == "same-value" and not m.scope_diff][:2]
+        left = left or answer.matches[:2]
     elif answer.outcome == "distinguish" and not proposal.differs:
-        what, left = "this is near what was tried", open_ones[:1]
+        what, left = "this is near what was tried", left[:1]
     else:
         return
+    levers = ("=".join(filter(None, (m.lever, m.value))) for m in left)
     named = "; ".join(
-        f"{m.path} ({'='.join(filter(None, (m.lever, m.value)))}, {m.verdict}: {cut(m.because, 120)})"
-        for m in left
+        f"{m.path} ({lever}, {m.verdict}: {cut(m.because, 120)})"
+        for m, lever in zip(left, levers, strict=True)
     )
-    met = ", ".join(Path(m.path).stem for m in answer.matches if m.acknowledged)
     stems = " and ".join(Path(m.path).stem for m in left)
+    met = ", ".join(Path(m.path).stem for m in answer.matches if m.acknowledged)
     raise GateClosed(
         f'{what}: {named}. Name each match and say what differs: --differs "unlike {stems}, ..."'
         + (f"; answered already: {met}" if met else "")
@@ -183,25 +184,14 @@ def _same(proposal: ExperimentProposal, stub: Stub) -> bool:
     return proposal.baseline or alike or levers == {lever.lower() for lever in proposal.lever}
 
 
-def _changed(proposal: ExperimentProposal, stub: Stub, target: Target) -> tuple[str, ...]:
+def _changed(proposal: ExperimentProposal, stub: Stub) -> tuple[str, ...]:
     """What a proposal says otherwise than the page of the same experiment."""
-    if proposal.baseline:
-        return ()
-    facts, page = stub.facts, stub.page
-    criteria = criteria_of(proposal.falsification, metrics=target.metrics)
-    pairs = {
-        "hypothesis": (proposal.hypothesis, page.field("hypothesis")),
-        "mechanism": (proposal.mechanism, facts.mechanism),
-        "predicted signal": (proposal.predicted, facts.predicted_signal),
-        "falsification criterion": (
-            " or ".join(map(to_text, criteria)),
-            page.field("falsification"),
-        ),
-        "levers": (" ".join(proposal.lever), " ".join(page.words("levers"))),
-    }
-    changed = [name for name, (new, old) in pairs.items() if slug_of(new) != slug_of(old)]
-    lists = ("expect", "forbid", "predict")
-    return (*changed, *(n for n in lists if {*getattr(proposal, n)} - {*page.words(n)}))
+    text = text_of(stub.data)
+    labels = [label for field, label in LABELS.items() if getattr(proposal, field) not in text]
+    lists = {"levers": proposal.lever, "expect": proposal.expect}
+    lists |= {"forbid": proposal.forbid, "predict": proposal.predict}
+    more = [name for name, listed in lists.items() if {*listed} - {*stub.page.words(name)}]
+    return (*map(str.lower, labels), *more)
 
 
 def _parent(layout: store.Layout, proposal: ExperimentProposal, target: Target) -> tuple[str, str]:
@@ -214,6 +204,52 @@ def _parent(layout: store.Layout, proposal: ExperimentProposal, target: Target) 
     return name, commit_of(repository_of(layout, target), name) if here else ""
 
 
+_PAGE = """---
+{front}
+---
+
+# {title}
+
+## Hypothesis under test
+
+{tested}
+
+## Setup
+
+{setup}
+
+<!-- kb:auto setup -->
+<!-- /kb:auto -->
+
+## Results
+
+<!-- kb:auto results -->
+<!-- /kb:auto -->
+
+## Profile
+
+<!-- kb:auto profile -->
+<!-- /kb:auto -->
+
+## Audit
+
+<!-- kb:auto audit -->
+<!-- /kb:auto -->
+
+## Verdict
+
+<!-- kb:auto verdict -->
+<!-- /kb:auto -->
+
+## Next hypotheses
+
+## Sources
+
+<!-- kb:auto sources -->
+<!-- /kb:auto -->
+"""
+
+
 def page_of(
     proposal: ExperimentProposal,
     target: Target,
@@ -224,48 +260,11 @@ def page_of(
     code: str,
 ) -> bytes:
     """The bytes of a stub."""
-    head = _front(proposal, target, path=path, run=run, answer=answer, code=code)
-    labels = {label: getattr(proposal, field) for field, label in LABELS.items()}
-    labels["Checked against"] = _near(path, answer)
-    tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels.items() if text)
-    variant = f", variant {proposal.variant}" if proposal.variant else ""
-    levers = ", ".join(f"`{lever}`" for lever in proposal.lever) or "none"
-    parent = (
-        _link(path, proposal.parent) if proposal.parent.endswith(".md") else f"`{proposal.parent}`"
-    )
-    about = _link(path, target.path) if target.path else target.name
-    setup = f"Target {about}{variant}; levers: {levers}; parent: {parent if proposal.parent else 'none'}."
-    texts = {
-        "Hypothesis under test": tested
-        or "None: this is the first measurement, which others are compared with.",
-        "Setup": setup,
-    }
-    titles = ["Hypothesis under test", *map(str.capitalize, BLOCKS)]
-    titles.insert(-1, "Next hypotheses")
-    parts = []
-    for title in titles:
-        block = title.lower() if title.lower() in BLOCKS else ""
-        marked = f"<!-- kb:auto {block} -->\n<!-- /kb:auto -->" if block else ""
-        parts.append("\n\n".join(t for t in (f"## {title}", texts.get(title, ""), marked) if t))
-    body = "\n\n".join(parts)
-    return f"---\n{head}\n---\n\n# {proposal.title}\n\n{body}\n".encode()
-
-
-def _front(
-    proposal: ExperimentProposal,
-    target: Target,
-    *,
-    path: str,
-    run: str,
-    answer: Answer | None,
-    code: str,
-) -> str:
-    """The front matter of a stub."""
-    date = posixpath.basename(path)[:10]
+    date, parent = posixpath.basename(path)[:10], proposal.parent
     criteria = (
         () if proposal.baseline else criteria_of(proposal.falsification, metrics=target.metrics)
     )
-    front: dict[str, object] = {
+    stated: dict[str, object] = {
         "title": proposal.title,
         "target": target.name,
         "variant": proposal.variant,
@@ -280,23 +279,30 @@ def _front(
         "forbid": proposal.forbid,
         "predict": proposal.predict,
     }
-    lines = [
-        f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items() if value
-    ]
-    lines += ["type: experiment", f"parent: {json.dumps(proposal.parent, ensure_ascii=False)}"]
-    lines += [f"gate: {answer.outcome if answer else 'none'}", "status: in_progress"]
-    lines += [f"created: {date}", f"updated: {date}"]
-    return "\n".join(lines)
-
-
-def _near(path: str, answer: Answer | None) -> str:
-    """The refuted cards that the check thought of, so that a reader sees what this one is not."""
-    matches = answer.matches[:3] if answer else ()
-    near = (
-        f"{_link(path, m.path)} ({', '.join((m.kind, *map(one_line, m.scope_diff)))})"
-        for m in matches
+    front = [f"{k}: {json.dumps(v, ensure_ascii=False)}" for k, v in stated.items() if v]
+    front += ["type: experiment", f"parent: {json.dumps(parent, ensure_ascii=False)}"]
+    front += [f"gate: {answer.outcome if answer else 'none'}", "status: in_progress"]
+    front += [f"created: {date}", f"updated: {date}"]
+    labels = {label: getattr(proposal, field) for field, label in LABELS.items()}
+    if answer and answer.matches:
+        # The refuted cards that the check thought of, so that a reader sees what this one is not.
+        near = (
+            f"{_link(path, m.path)} ({', '.join((m.kind, *map(one_line, m.scope_diff)))})"
+            for m in answer.matches[:3]
+        )
+        labels["Checked against"] = f"{answer.outcome}; nearest {', '.join(near)}"
+    tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels.items() if text)
+    about = _link(path, target.path) if target.path else target.name
+    variant = f", variant {proposal.variant}" if proposal.variant else ""
+    levers = ", ".join(f"`{lever}`" for lever in proposal.lever) or "none"
+    linked = _link(path, parent) if parent.endswith(".md") else f"`{parent}`" if parent else "none"
+    page = _PAGE.format(
+        front="\n".join(front),
+        title=proposal.title,
+        tested=tested or "None: this is the first measurement, which others are compared with.",
+        setup=f"Target {about}{variant}; levers: {levers}; parent: {linked}.",
     )
-    return f"{answer.outcome}; nearest {', '.join(near)}" if answer and matches else ""
+    return page.encode()
 
 
 def _link(path: str, other: str) -> str:

@@ -67,6 +67,11 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
     except OSError as error:
         where = _elsewhere(layout, path)
         raise KbError(f"{path}: cannot read it: {error.strerror or error}{where}") from error
+    return stub_of(layout, path, data)
+
+
+def stub_of(layout: store.Layout, path: str, data: bytes) -> Stub:
+    """The experiment page of these bytes. Raises KbError where they are another page's."""
     page = as_run(read(path, data), layout.config.runs)
     if page.type != "experiment":
         raise KbError(f"{path}: is a page of type '{page.type}', not an experiment")

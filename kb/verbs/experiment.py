@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, TypeVar
 
 from kb import page, store, trail
+from kb.experiments.closing import Lesson
 from kb.experiments.planning import CodeChoice
 from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import Stub, located, stub_at
@@ -13,7 +14,7 @@ from kb.experiments.targets import Target, target_named
 from kb.trail import Facts
 from kb.trail.declared import as_run
 from kb.verbs import Caller
-from kb.verbs.request import argument, option, several
+from kb.verbs.request import argument, flag, option, several
 
 PAGE_HELP = "path, file name or label (v012) of the experiment"
 TARGET_HELP = "the target whose label is meant"
@@ -53,17 +54,20 @@ class StatesProposal(StatesExpectation, ExperimentProposal):
     """A proposal as a file, as options, or as both: options say more than the file."""
 
     HELPS: ClassVar = {
-        "target": "what is optimized (default: the proposal's)",
-        "title": "title of the page",
-        "variant": "operating point: size, hardware, batch",
-        "lever": "what the change pulls, NAME or NAME=VALUE (again for more)",
-        "hypothesis": "what is claimed",
-        "mechanism": "why it should work",
-        "predicted": "what will be seen if it works",
-        "falsification": "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%'",
-        "parent": "page, label or git reference it is compared with (default: the newest supported one, else the target's base)",
-        "differs": "what differs from the refuted match, naming it",
-        "baseline": "the first measurement of a target: no proposal, no parent, no levers",
+        name: option(text, metavar="TEXT")
+        for name, text in {
+            "target": "what is optimized (default: the proposal's)",
+            "title": "title of the page",
+            "variant": "operating point: size, hardware, batch",
+            "lever": "what the change pulls, NAME or NAME=VALUE (again for more)",
+            "hypothesis": "what is claimed",
+            "mechanism": "why it should work",
+            "predicted": "what will be seen if it works",
+            "falsification": "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%'",
+            "parent": "page, label or git reference it is compared with (default: the newest supported one, else the target's base)",
+            "differs": "what differs from the refuted match, naming it",
+            "baseline": "the first measurement of a target: no proposal, no parent, no levers",
+        }.items()
     }
     proposal: str = argument(
         "markdown file with the four labels and `levers:`, or - for stdin; options say more than the file",
@@ -79,30 +83,32 @@ class StatesCode(CodeChoice):
     """What is measured, and how often."""
 
     HELPS: ClassVar = {
-        "repo": ("the repository (default: the target page's)", "FOLDER"),
-        "commit": ("the change (default: HEAD of the repository)", "REF"),
-        "snapshot": (
-            "measure the working tree with its uncommitted changes and untracked files, kept as a commit under refs/kb/",
-            "",
+        "repo": option("the repository (default: the target page's)", metavar="FOLDER"),
+        "commit": option("the change (default: HEAD of the repository)", metavar="REF"),
+        "snapshot": flag(
+            "measure the working tree with its uncommitted changes and untracked files, kept as a commit under refs/kb/"
         ),
-        "set": (
-            "environment variable that the change alone sees (again for more)",
-            "NAME=VALUE",
+        "set": several(
+            "environment variable that the change alone sees (again for more)", metavar="NAME=VALUE"
         ),
-        "repeats": ("measurements of each side (default: the target page's, else 5)", "N"),
-        "most": (
+        "repeats": option(
+            "measurements of each side (default: the target page's, else 5)", metavar="N"
+        ),
+        "most": option(
             "repeats of each side at most while the verdict is open (default: four times --repeats)",
-            "N",
+            metavar="N",
         ),
     }
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatesLesson:
+class StatesLesson(Lesson):
     """What was learnt."""
 
-    because: str = option("what was learnt: why it came out so", metavar="TEXT")
-    reopen_if: str = option("what would have to change to try it again", metavar="TEXT")
+    HELPS: ClassVar = {
+        "because": option("what was learnt: why it came out so", metavar="TEXT"),
+        "reopen_if": option("what would have to change to try it again", metavar="TEXT"),
+    }
 
 
 def shared(kind: type[_Kind], request: object, more: Mapping[str, object] | None = None) -> _Kind:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from kb.experiments.judging import audit_page, expecting
+from kb import KbError
+from kb.experiments.judging import show
+from kb.experiments.stub import stub_in_flight
 from kb.store import plain_of
 from kb.verbs import FINDINGS, FINE, Caller, Result
 from kb.verbs.experiment import NamesExperiment, StatesExpectation, named
@@ -20,11 +22,16 @@ class AuditExperiment(StatesExpectation, NamesExperiment):
 
 def run(request: AuditExperiment, caller: Caller) -> Result:
     layout, stub, target = named(request, caller)
-    more = expecting(layout, stub.path, stated=request.stated, keep=True)
-    answer = audit_page(layout, stub.path, target, more=more)
+    stub_in_flight(layout, stub.path, filed=True)
+    case = show(layout, stub.path, target, stated=request.stated)
+    if not case:
+        raise KbError(
+            f"{stub.path}: nothing is measured yet; `kb experiment run {stub.path}` comes first"
+        )
     caller.build(layout)
-    fired = answer.firing in ("confirmed", "not tested", "partial")
-    lines = (f"  {_SIGNS[f.held]}  {f.text}" for f in answer.findings)
-    text = "\n".join([answer.firing or _NOTHING, *lines])
-    value = {"path": stub.path, **plain_of(answer)}
+    firing, findings = case.audit.firing, case.audit.findings
+    lines = (f"  {_SIGNS[f.held]}  {f.text}" for f in findings)
+    value = {"path": stub.path, **plain_of(case.audit)}
+    fired = firing in ("confirmed", "not tested", "partial")
+    text = "\n".join([firing or _NOTHING, *lines])
     return Result(value, text, FINE if fired else FINDINGS)

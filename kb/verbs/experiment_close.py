@@ -2,10 +2,11 @@
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kb import KbError, store
 from kb.experiments.closing import Closed, Remarks, close
-from kb.experiments.judging import expecting, hint_of
+from kb.experiments.judging import hint_of
 from kb.experiments.receipts import refuse_forged
 from kb.experiments.stub import sealed_pages
 from kb.experiments.targets import Target
@@ -17,24 +18,25 @@ from kb.verbs.experiment import (
     StatesExpectation,
     StatesLesson,
     named,
-    shared,
     trail_as_filed,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloseExperiment(StatesExpectation, StatesLesson, NamesExperiment):
+@dataclass(frozen=True, kw_only=True)
+class CloseExperiment(Remarks, StatesLesson, StatesExpectation, NamesExperiment):
     """Which page, and what a person says to the rules."""
 
-    overrule: str = option(
-        "a person's verdict; needs --reason",
-        choices=tuple(v.value for v in Verdict if v != Verdict.OTHER),
-    )
-    reason: str = option("why the rules are overruled; stays on the page", metavar="TEXT")
-    decision: str = option(
-        "what the loop does with the change (default: keep what is supported)",
-        choices=("keep", "revert"),
-    )
+    HELPS: ClassVar = {
+        "overrule": option(
+            "a person's verdict; needs --reason",
+            choices=tuple(v.value for v in Verdict if v != Verdict.OTHER),
+        ),
+        "reason": option("why the rules are overruled; stays on the page", metavar="TEXT"),
+        "decision": option(
+            "what the loop does with the change (default: keep what is supported)",
+            choices=("keep", "revert"),
+        ),
+    }
     date: str = option("day of the log entry (default: today)", metavar="YYYY-MM-DD")
     dry_run: bool = flag("print verdict, rule and what would be written; write nothing")
 
@@ -55,14 +57,16 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
             caller.talk(
                 f"cards like it that were filed since it was opened: {', '.join(since[:4])}"
             )
-    expectation = expecting(layout, stub.path, stated=request.stated, keep=not dry)
-    more = {
-        "overrule": Verdict(request.overrule) if request.overrule else None,
-        "expectation": expectation,
-        "foreseen": foreseen,
-    }
-    remarks = shared(Remarks, request, more)
-    ruling = close(layout, stub.path, target, remarks=remarks, today=today, dry=dry)
+    ruling = close(
+        layout,
+        stub.path,
+        target,
+        remarks=request,
+        stated=request.stated,
+        foreseen=foreseen,
+        today=today,
+        dry=dry,
+    )
     hint = "" if ruling.again else hint_of(ruling, stub.path)
     ruling = replace(ruling, hint=hint, dry_run=dry)
     if not dry:

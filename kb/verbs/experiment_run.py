@@ -15,7 +15,7 @@ from kb.run.evidence import Measured
 from kb.run.measure import values_text
 from kb.run.reasons import percent
 from kb.text import number_text
-from kb.verbs import FINDINGS, FINE, Caller, Result, several
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 from kb.verbs.experiment import NamesExperiment, StatesCode, named
 
 # A program that asks for more would hold the turn to measure for ever.
@@ -27,17 +27,21 @@ class RunExperiment(StatesCode, RunChoice, NamesExperiment):
     """What is measured, how often, or which files hold what was measured elsewhere."""
 
     HELPS: ClassVar = {
-        name: (f"the {name} command (default: the target page's)", "COMMAND")
+        name: option(f"the {name} command (default: the target page's)", metavar="COMMAND")
         for name in ("bench", "checks", "profile", "build")
     } | {
-        "metric": ("the metric that decides (default: the target page's)", "NAME"),
-        "warmup": ("runs of each side that do not count (default: the target page's, else 1)", "N"),
-        "timeout": ("limit of each command (default: the target page's, else 600)", "SECONDS"),
-        "edited": "measure uncommitted edits of known files as a commit under refs/kb/",
-        "again": "measure another attempt; the earlier ones stay on file",
-        "more": (
+        "metric": option("the metric that decides (default: the target page's)", metavar="NAME"),
+        "warmup": option(
+            "runs of each side that do not count (default: the target page's, else 1)", metavar="N"
+        ),
+        "timeout": option(
+            "limit of each command (default: the target page's, else 600)", metavar="SECONDS"
+        ),
+        "edited": flag("measure uncommitted edits of known files as a commit under refs/kb/"),
+        "again": flag("measure another attempt; the earlier ones stay on file"),
+        "more": option(
             "add N repeats of each side, by turns, to the attempt that is measured, filed or not; nothing else changes",
-            "N",
+            metavar="N",
         ),
     }
     record: tuple[str, ...] = several(
@@ -51,7 +55,7 @@ class RunExperiment(StatesCode, RunChoice, NamesExperiment):
 def run(request: RunExperiment, caller: Caller) -> Result:
     layout, stub, target = named(request, caller)
     attempt = _attempt(request, caller, layout, stub, target)
-    case = show(layout, stub.path, target)
+    case = show(layout, stub.path, target, stated={})
     caller.build(layout)
     ruling = case.ruling if case else None
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")

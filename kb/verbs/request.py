@@ -1,6 +1,7 @@
 """The fields of a request: help, choices, defaults, positional or not, one or several. Knows no verb."""
 
 import types
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
@@ -68,27 +69,19 @@ def _field(
 
 def options_of(request: type) -> tuple[Option, ...]:
     """The fields of a request class, in their order."""
+    # Of a field that a room declares the request that takes it in says the help, in its `HELPS`.
+    helps = ChainMap(*(kind.__dict__.get("HELPS", {}) for kind in request.__mro__))
     listed = []
     for item in fields(request):
         kind, many = item.type, get_origin(item.type) is tuple
         if many or isinstance(kind, types.UnionType):
             kind = next(k for k in get_args(kind) if k not in (Ellipsis, types.NoneType))
-        help, metavar, choices, positional = item.metadata.get(_KEY) or (
-            *_help_of(request, item.name),
-            *((), False),
-        )
+        help, metavar, choices, positional = (item.metadata or helps[item.name].metadata)[_KEY]
         help = help() if callable(help) else help
         listed.append(
             Option(item.name, kind, many, positional, item.default, help, metavar, choices)
         )
     return tuple(listed)
-
-
-def _help_of(request: type, name: str) -> tuple[str, str]:
-    """Help and metavar of a field that a room declares: the request that takes it in says them in its `HELPS`."""
-    helps = (kind.__dict__.get("HELPS", {}) for kind in request.__mro__)
-    stated = next(listed[name] for listed in helps if name in listed)
-    return stated if isinstance(stated, tuple) else (stated, "TEXT")
 
 
 # NUL, and halves of pairs of surrogates: no path, no row of a table and no page takes them.
