@@ -555,13 +555,6 @@ def test_a_baseline_that_rewrites_its_benchmark_while_it_runs_is_invalid(loop):
     assert loop.closed(path)["rule"] == "protected-file"
 
 
-def test_a_metric_that_both_sides_print_twice_is_told_in_the_talk_and_on_the_page(loop):
-    path = loop.open("a=1")
-    told = loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", "echo METRIC time_ms=1; sh bench.sh")
-    assert "METRIC time_ms several times (as 1, then 100)" in told.stderr
-    assert "`time_ms` was printed as 1, then 100 in one run; the last counts" in loop.page(path)
-
-
 def files_of(root: Path) -> dict[str, bytes]:
     return {str(f.relative_to(root)): f.read_bytes() for name in ("wiki", "sources", "indexes") for f in sorted((root / name).rglob("*")) if f.is_file()}
 
@@ -690,15 +683,6 @@ def test_a_first_measurement_that_crashes_says_what_it_printed_and_warns_nobody(
 def test_a_label_that_no_page_has_is_answered_with_the_newest_page(loop):
     path = loop.open("a=1")
     assert path in loop.run("run", "v044", ok=(2,)).stderr
-
-
-def test_a_change_that_does_not_build_on_its_parent_is_noted(loop):
-    won = loop.commit(to(50))
-    path = loop.open("a=1", parent=won)
-    beside = loop.commit(to(90))
-    assert f"{beside[:12]} does not build on its parent {won[:12]}" in loop.run("run", path, "--commit", beside).stderr
-    onto = loop.commit(to(40), start=won)
-    assert "does not build on" not in loop.run("run", path, "--commit", onto, "--again").stderr
 
 
 def test_a_profile_that_reads_as_no_table_is_named_on_the_page(loop):

@@ -388,15 +388,6 @@ def test_metric_lines_are_read_as_the_convention_says(output, metrics, refused):
     assert (lines.values, tuple(lines.refused.values())) == (metrics, refused)
 
 
-@pytest.mark.parametrize(("output", "repeated"), [
-    (b"METRIC a=1\nMETRIC a=1\nMETRIC b=2\n", ()),
-    (b"METRIC a=100\nMETRIC b=2\nMETRIC a=1\n", (("a", (100.0, 1.0)),)),
-    (b"".join(b"METRIC a=%d\n" % n for n in range(30)), (("a", (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 29.0)),)),
-])
-def test_a_metric_that_is_printed_with_several_values_is_told(output, repeated):
-    assert tuple(metrics_in(output).repeated.items()) == repeated
-
-
 def test_what_looks_like_a_credential_is_masked(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--cache=https://me:pass@cache.example/x?token=abc --threads=4")
     monkeypatch.setenv("TORCH_API_KEY", "whole")

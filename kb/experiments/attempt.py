@@ -29,17 +29,21 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """`added` says how often repeats were added, `earlier` is the last word before the newest of these. `digests` are of the files
-    as they were written, not as somebody may have left them."""
+    """`added` says how often repeats were added, `words` are the last words before and after each time. `digests` are of the files as
+    they were written, not as somebody may have left them."""
 
     folder: Path
     large: Path
     plan: Plan
     samples: tuple[Sample, ...] = ()
     added: tuple[More, ...] = ()
-    measurement: Measurement | None = None
-    earlier: Measurement | None = None
+    words: tuple[Measurement, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """The last word; None while something is still to be measured."""
+        return self.words[-1] if len(self.words) > len(self.added) else None
 
     @property
     def last_word(self) -> str:
@@ -72,12 +76,6 @@ class Attempt:
             if s.side in sides and s.problem and (fault or s.kind in ("build", "warmup", "bench")):
                 return f"{f'{s.kind} {s.index}' if s.index else f'the {s.kind}'}: {s.problem}"
         return ""
-
-    @property
-    def repeated(self) -> dict[str, tuple[float, ...]]:
-        """Metrics that one run of the benchmark printed with several values, with those of the first such run."""
-        timed = (s for s in reversed(self.samples) if s.kind == "bench")
-        return {name: values for s in timed for name, values in s.repeated}
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -154,14 +152,9 @@ def _attempt(layout: store.Layout, run: str, folder: Path) -> Attempt:
             )
         before = store.digest_of(line)
     added = tuple(decoded(More, f) for f in sorted(folder.glob("more-*.json")))
-    words = (
-        [folder / _last_word(n) for n in (len(added) - 1, len(added))]
-        if added
-        else [folder, folder / _last_word(0)]
-    )
-    earlier, last = (decoded(Measurement, w) if w.is_file() else None for w in words)
-    large = _large(layout, run, plan)
-    return Attempt(folder, large, plan, samples, added, last, earlier, _digests(folder))
+    ends = (folder / _last_word(n) for n in range(len(added) + 1))
+    words = tuple(decoded(Measurement, file) for file in ends if file.is_file())
+    return Attempt(folder, _large(layout, run, plan), plan, samples, added, words, _digests(folder))
 
 
 def _large(layout: store.Layout, run: str, plan: Plan) -> Path:
@@ -210,10 +203,7 @@ def extend(attempt: Attempt, repeats: int, *, started: str) -> Attempt:
     count = len(attempt.of("bench", "change"))
     more = More(count + repeats, started, count)
     create(attempt.folder / f"more-{len(attempt.added) + 2:03d}.json", more)
-    added, files = (*attempt.added, more), _digests(attempt.folder)
-    return replace(
-        attempt, added=added, earlier=attempt.measurement, measurement=None, digests=files
-    )
+    return replace(attempt, added=(*attempt.added, more), digests=_digests(attempt.folder))
 
 
 def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
@@ -231,7 +221,7 @@ def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
     # Written anew from memory each time: what somebody made of the file meanwhile is gone.
     data = b"\n".join([*lines, store.packed(filed).encode(), b""])
     attempt = with_file(attempt, SAMPLES, data, most=len(data))
-    return replace(attempt, samples=(*attempt.samples, filed), measurement=None)
+    return replace(attempt, samples=(*attempt.samples, filed))
 
 
 def with_file(attempt: Attempt, name: str, data: bytes, *, most: int = _SMALL) -> Attempt:
@@ -265,7 +255,7 @@ def finish(attempt: Attempt, measurement: Measurement) -> Attempt:
         )
     filed = replace(measurement, files=tuple(sorted(attempt.digests.items())))
     create(attempt.folder / attempt.last_word, filed)
-    return replace(attempt, measurement=filed)
+    return replace(attempt, words=(*attempt.words, filed))
 
 
 def receipt_of(attempt: Attempt, word: str = "") -> str:

@@ -40,7 +40,7 @@ class Plan(Method):
 class Sample:
     """One command that ran. `kind`: build, warmup, bench, checks, profile. `problem` says why it measured nothing.
 
-    `counts` are METRIC lines by name where there were several, `repeated` their values where these differ; `spreads` are (metric,
+    `counts` are METRIC lines by name where there were several, of which the last one counts; `spreads` are (metric,
     stddev, n or 0) that a record states. `output` is what it printed, or its beginning and end; `file` holds more of it.
     """
 
@@ -55,7 +55,6 @@ class Sample:
     output_bytes: int = 0
     file: str = ""
     counts: tuple[tuple[str, int], ...] = ()
-    repeated: tuple[tuple[str, tuple[float, ...]], ...] = ()
     spreads: tuple[tuple[str, float, int], ...] = ()
     before: str = ""
 

@@ -123,11 +123,6 @@ def plan_of(
             f"`kb experiment close {stub.path} --overrule inconclusive --reason TEXT` gives it up"
         )
         edited = _edited(repository, parent, change, choice=choice, without=without, then=then)
-        if not worktree.builds_on(repository, parent, change=change):
-            note(
-                f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
-                "rebase it, or open with the --parent that it builds on"
-            )
     strayed = (p for p in edited if method.allowed and not worktree.matches(p, method.allowed))
     return Plan(
         **{f.name: getattr(method, f.name) for f in fields(Method)},

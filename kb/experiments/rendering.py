@@ -7,7 +7,7 @@ from kb import profiles
 from kb.experiments.attempt import Attempt
 from kb.experiments.auditing import Audit, profile_of
 from kb.run.evidence import Evidence
-from kb.run.measure import values_text, without_secrets
+from kb.run.measure import without_secrets
 from kb.run.noise import outliers_of
 from kb.run.reasons import figures, percent
 from kb.run.rules import Ruling
@@ -39,7 +39,6 @@ def setup_of(attempt: Attempt) -> str:
         sides = " and ".join(f"{count} of the {side}" for side, count in times.items() if count)
         code = f"; commit {_code(plan.change[:12])}" if plan.change else ""
         lines = [f"Measured elsewhere, filed from its records: runs {sides or 'none'}{code}."]
-        lines += [""] if attempt.repeated else []
     else:
         against = f" by turns with the parent {_code(plan.parent[:12])}" if plan.parent else ""
         warmed = f" after {plan.warmup} to warm up" if plan.warmup and times["change"] else ""
@@ -55,11 +54,6 @@ def setup_of(attempt: Attempt) -> str:
             f"- device: {_code(device_of(attempt))}",
             f"- files changed: {', '.join(map(_code, plan.changed[:8])) or 'none'}",
         ]
-    # The last value counts, and a reader must know of the others.
-    lines += [
-        f"- {_code(name)} was printed {values_text(values)} in one run; the last counts"
-        for name, values in attempt.repeated.items()
-    ]
     return "\n".join(lines)
 
 

@@ -4,11 +4,10 @@ Refuses to measure one attempt on two machines, and beside what an earlier run l
 protected files or to the parent's tree is held against it at every turn.
 """
 
-import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +43,8 @@ def run(
     progress: Note,
 ) -> Attempt:
     """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
-    with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2), _ending_with_us():
+    _unwind_when_asked_to_end()
+    with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = stub_in_flight(layout, path, filed=bool(choice.more))
         attempt = standing_attempt(layout, stub, choice)
         before = str(layout.root / attempt.plan.repository) if attempt else ""
@@ -78,7 +78,8 @@ def run(
                 attempt = with_file(attempt, "change.patch", patch)
             if attempt.plan.touched or attempt.plan.strayed:
                 return finish(attempt, Measurement(now))
-            attempt = _measured(bench, attempt, now=now)
+            bench.attempt = attempt
+            attempt = _measure(bench, now=now)
         named = attempt.plan.artifacts
         built = any(k.role == "artifact" for k in attempt.kept)
         if named and not attempt.problem("change") and not built:
@@ -102,120 +103,108 @@ def _guarded(bench: Bench, plan: Plan, repository: Path, note: Note) -> Plan:
     return replace(plan, repository=where, walls=walls)
 
 
-@contextlib.contextmanager
-def _ending_with_us() -> Iterator[None]:
-    """A request to end (SIGTERM, SIGHUP) unwinds us, so that trees are cleared; the supervisor sees to the benchmark in any case."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _unwind_when_asked_to_end() -> None:
+    """A request to end clears the trees; the supervisor sees to the benchmark in any case."""
 
     def stop(number: int, _: object) -> None:
-        # Once is enough: a second request would cut the clearing short.
-        for other in before:
-            signal.signal(other, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, stop)
 
 
-def _measured(bench: Bench, attempt: Attempt, *, now: str) -> Attempt:
+def _measure(bench: Bench, *, now: str) -> Attempt:
     """The finished attempt: builds, checks, warm-ups, repeats by turns, profiles, and what they left."""
-    plan = attempt.plan
+    plan = bench.attempt.plan
     bench.stamps = bench.look(plan.protected)[1] if plan.parent else {}
-    attempt = _built(bench, attempt)
-    if not plan.build:
+    _build(bench)
+    if not plan.build and (plan.checks or plan.artifacts):
         # Where nothing else builds, the benchmark does: its first run makes what the checks look at.
-        attempt = _warmed(bench, attempt, least=1 if plan.checks or plan.artifacts else 0)
-    checks = ""
-    if plan.checks and _goes_on(bench, attempt):
+        _warm(bench, least=1)
+    if not _is_no_op(bench):
         # Before any time is spent on measuring.
-        if not attempt.of("checks", "change"):
-            bench.progress("checks of the change")
-            attempt = _taken(bench, attempt, "checks", "change", 0, plan.checks)
-        crashed = attempt.problem("change")
-        checks = "" if crashed else attempt.of("checks", "change")[0].problem or "passed"
-    if checks in ("", "passed") and _goes_on(bench, attempt):
-        attempt = _sampled(bench, _warmed(bench, attempt))
-        for side in plan.sides if plan.profile else ():
-            if not (attempt.of("profile", side) or attempt.problem(side) or _is_spoiled(bench)):
-                bench.progress(f"profile of the {side}")
-                attempt = _taken(bench, attempt, "profile", side, 0, plan.profile)
+        _take(bench, "checks", "change")
+        if not any(s.problem for s in bench.attempt.of("checks", "change")):
+            _warm(bench)
+            _repeat(bench)
+            for side in plan.sides:
+                _take(bench, "profile", side)
+    attempt = bench.attempt
     touched, forged = tuple(sorted(bench.touched)), tuple(sorted(bench.forged))
-    if attempt.earlier:
-        # Repeats were added: what the attempt built, left and was told by its checks is on file already, and stays as it is.
-        done = replace(attempt.earlier, finished=now, touched=touched, forged=forged)
+    if attempt.added:
+        # What the attempt built, left and was told by its checks is on file already, and stays as it is.
+        done = replace(attempt.words[-1], finished=now, touched=touched, forged=forged)
         return finish(attempt, done)
     left_out, kept = [], []
     for side in plan.sides:
         tree, out = bench.tree(side), bench.homes[side] / "out"
         built = files_below(tree, plan.artifacts, bench.inside)
-        for role, home, files in (
-            ("artifact", tree, built),
-            ("dump", out, files_below(out, ("**/*",))),
-        ):
+        dumps = files_below(out, ("**/*",))
+        for role, home, files in (("artifact", tree, built), ("dump", out, dumps)):
             attempt, copies, missing = keep_all(attempt, home, files, role, side)
             kept += copies
             left_out += missing
-    return finish(attempt, Measurement(now, checks, touched, forged, tuple(left_out), tuple(kept)))
+    crashed = attempt.problem("change")
+    checks = [s.problem or "passed" for s in attempt.of("checks", "change") if not crashed]
+    word = Measurement(now, "".join(checks), touched, forged, tuple(left_out), tuple(kept))
+    return finish(attempt, word)
 
 
-def _is_spoiled(bench: Bench) -> bool:
-    return bool(bench.touched or bench.forged)
+def _goes_on(bench: Bench) -> bool:
+    """Whether nothing failed yet, and nothing was touched that must not be."""
+    return not (bench.attempt.problem("change", "parent") or bench.touched or bench.forged)
 
 
-def _goes_on(bench: Bench, attempt: Attempt) -> bool:
-    """Whether there is still something to measure: nothing failed, and what is built is not the parent's, byte for byte."""
-    plan = attempt.plan
-    if attempt.problem("change", "parent") or _is_spoiled(bench):
+def _is_no_op(bench: Bench) -> bool:
+    """Whether what is built is the parent's, byte for byte, although the source differs."""
+    plan = bench.attempt.plan
+    if not plan.parent or not plan.changed or plan.set:
         return False
-    if not plan.parent or not plan.changed or plan.set or not plan.artifacts:
-        return True
-    digests = []
+    built = []
     for tree in map(bench.tree, plan.sides):
-        files = files_below(tree, plan.artifacts, bench.inside)
-        digests.append(
-            {k.path: k.digest for k in (described(tree, f, "", "change") for f in files)}
+        files = (
+            described(tree, f, "", "change")
+            for f in files_below(tree, plan.artifacts, bench.inside)
         )
-    return not digests[0] or digests[0] != digests[1]
+        built.append({f.path: f.digest for f in files})
+    return bool(built[0]) and built[0] == built[1]
 
 
-def _taken(
-    bench: Bench, attempt: Attempt, kind: str, side: Side, index: int, command: str
-) -> Attempt:
-    """The attempt with one more sample."""
-    ended = bench.ran(attempt.plan, side, command, _KEEP_PROFILE if kind == "profile" else 16 << 10)
-    counts = ended.lines.counts
-    if kind == "bench" and side == "change" and attempt.plan.parent:
-        usual: dict[str, int] = {}
-        for sample in attempt.of("bench", "parent"):
-            for name, _ in sample.metrics:
-                usual[name] = max(usual.get(name, 0), dict(sample.counts).get(name, 1))
-        bench.forged |= {
-            f"METRIC {name} was printed {count} times by the change and {usual[name]} by the parent"
-            for name, count in counts.items()
-            if count > usual.get(name, count)
-        }
+def _take(bench: Bench, kind: str, side: Side, index: int = 0) -> None:
+    """One sample of a side, unless it is there, there is no such command, or nothing is left to measure."""
+    attempt, plan = bench.attempt, bench.attempt.plan
     timing = kind in ("bench", "warmup")
+    command = plan.benchmark if timing else getattr(plan, kind)
+    known = any((s.kind, s.side, s.index) == (kind, side, index) for s in attempt.samples)
+    if known or not command or not _goes_on(bench):
+        return
+    ended = bench.ran(side, command, _KEEP_PROFILE if kind == "profile" else 16 << 10)
+    counts, values = ended.lines.counts, ended.lines.values if timing else {}
+    problem = ended.problem or (_unmeasured(ended, plan.metric) if timing else "")
+    if kind == "bench" and side == "change":
+        usual = Counter[str]()
+        for sample in attempt.of("bench", "parent"):
+            usual |= Counter(dict.fromkeys(dict(sample.metrics), 1) | dict(sample.counts))
+        bench.forged |= {
+            f"METRIC {name} was printed {counts[name]} times by the change and {count} by the parent"
+            for name, count in usual.items()
+            if counts[name] > count
+        }
     sample = Sample(
         kind,
         side,
         index,
         ended.exit,
         ended.seconds,
-        tuple(sorted(ended.lines.values.items())) if timing else (),
-        ended.problem or (_unmeasured(ended, attempt.plan.metric) if timing else ""),
+        tuple(sorted(values.items())),
+        problem,
         output_bytes=ended.output_bytes,
         counts=tuple(sorted((n, c) for n, c in counts.items() if c > 1)),
-        repeated=tuple(ended.lines.repeated.items()) if kind == "bench" else (),
     )
-    return add(attempt, sample, ended.output)
+    bench.attempt = add(attempt, sample, ended.output)
+    shown = problem or " ".join(f"{n}={number_text(v)}" for n, v in sample.metrics[:3])
+    bench.progress(f"{kind} {index or ''} of the {side}: {shown} ({ended.seconds:.1f} s)")
 
 
 def _unmeasured(ended: Ended, metric: str) -> str:
@@ -228,61 +217,44 @@ def _unmeasured(ended: Ended, metric: str) -> str:
     return ended.lines.problem(metric)
 
 
-def _built(bench: Bench, attempt: Attempt) -> Attempt:
+def _build(bench: Bench) -> None:
     """Both sides built. A resumed attempt builds again, for its trees are made anew, and files that once."""
-    for side in attempt.plan.sides if attempt.plan.build else ():
-        before = attempt.of("build", side)
+    command = bench.attempt.plan.build
+    for side in bench.attempt.plan.sides if command else ():
+        before = bench.attempt.of("build", side)
         if not before:
-            attempt = _taken(bench, attempt, "build", side, 0, attempt.plan.build)
-            if attempt.problem(side):
-                break
-            continue
-        problem = bench.ran(attempt.plan, side, attempt.plan.build, 0).problem
-        if problem and not before[0].problem:
+            _take(bench, "build", side)
+        elif not before[0].problem and (problem := bench.ran(side, command, 0).problem):
             # To end the attempt here would judge it without its checks, or with fewer repeats than were asked for.
             raise KbError(
-                f"{attempt.folder}: the build of the {side} went well before and fails now ({problem}); mend that and run again, "
+                f"{bench.attempt.folder}: the build of the {side} went well before and fails now ({problem}); mend that and run again, "
                 "or --again measures anew"
             )
-    return attempt
 
 
-def _warmed(bench: Bench, attempt: Attempt, *, least: int = 0) -> Attempt:
+def _warm(bench: Bench, *, least: int = 0) -> None:
     """Runs that do not count, up to as many as were planned. A tree made anew is cold, so a resumed attempt warms each side once more."""
-    plan = attempt.plan
+    attempt, plan = bench.attempt, bench.attempt.plan
     cold = not bench.warm and attempt.of("bench", plan.sides[0])
     again = len(attempt.of("warmup", plan.sides[-1])) + 1 if cold else 0
     bench.warm = True
     for index in range(1, 1 + max(plan.warmup, least, again)):
         for side in plan.sides:
-            if any(s.index == index for s in attempt.of("warmup", side)) or attempt.problem(side):
-                continue
-            attempt = _taken(bench, attempt, "warmup", side, index, plan.benchmark)
-            if attempt.problem(side) or _is_spoiled(bench):
-                return attempt
-    return attempt
+            _take(bench, "warmup", side, index)
 
 
-def _sampled(bench: Bench, attempt: Attempt) -> Attempt:
+def _repeat(bench: Bench) -> None:
     """Repeats by turns, doubled until the verdict is decided or as many are there as may be."""
-    plan = attempt.plan
-    goal = attempt.added[-1].repeats if attempt.added else plan.repeats
-    while not (attempt.problem("change", "parent") or _is_spoiled(bench)):
-        taken = {(s.index, s.side) for s in attempt.samples if s.kind == "bench"}
-        turns = ((n, side) for n in range(1, goal + 1) for side in plan.sides)
-        turn = next((t for t in turns if t not in taken), None)
-        if turn:
-            attempt = _taken(bench, attempt, "bench", turn[1], turn[0], plan.benchmark)
-            sample = attempt.samples[-1]
-            values = " ".join(f"{n}={number_text(v)}" for n, v in sample.metrics[:3])
-            shown = sample.problem or values
-            bench.progress(f"[{turn[0]}/{goal}] {turn[1]}: {shown} ({sample.seconds:.1f} s)")
-            continue
-        if attempt.added or goal >= plan.most or not plan.parent:
-            break
-        ruling = ruling_of(evidence_of(bench.stub, bench.target, attempt))
+    added, plan = bench.attempt.added, bench.attempt.plan
+    goal = added[-1].repeats if added else plan.repeats
+    while True:
+        for index in range(1, goal + 1):
+            for side in plan.sides:
+                _take(bench, "bench", side, index)
+        if added or goal >= plan.most or not plan.parent or not _goes_on(bench):
+            return
+        ruling = ruling_of(evidence_of(bench.stub, bench.target, bench.attempt))
         if ruling.more is None:
-            break
+            return
         goal = min(plan.most, 2 * goal)
         bench.progress(f"{ruling.reason}; going on to {goal} repeats of each side")
-    return attempt

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import worktree
+from kb.experiments.attempt import Attempt
 from kb.experiments.command import Ended, Walls, run_command
 from kb.experiments.plan import Plan, Side
 from kb.experiments.stub import Stub
@@ -113,6 +114,7 @@ class Bench:
     repository: Path
     over: dict[str, str]
     progress: Note
+    attempt: Attempt = field(init=False)
     touched: set[str] = field(default_factory=set)
     forged: set[str] = field(default_factory=set)
     warm: bool = False
@@ -122,8 +124,9 @@ class Bench:
     def tree(self, side: Side) -> Path:
         return self.homes[side] / "tree"
 
-    def ran(self, plan: Plan, side: Side, command: str, keep: int) -> Ended:
+    def ran(self, side: Side, command: str, keep: int) -> Ended:
         """One command of a side, in its turn. What it did to the other side, and to what is protected, is noted."""
+        plan = self.attempt.plan
         with worktree.in_turn(self.homes[side]) as home:
             env = {k: v for k, v in os.environ.items() if not k.startswith("KB_")}
             env |= {"KB_SIDE": side, "KB_OUT": os.fspath(home / "out"), _MARK: mark_of(self.layout)}

@@ -128,14 +128,6 @@ def changed_paths(
     return tuple(sorted(p for p in listed if p and not _below(p, without)))
 
 
-def builds_on(repository: Path, parent: str, *, change: str) -> bool:
-    """Whether the parent is among the ancestors of the change, or holds the same files as one of them, as a snapshot does."""
-    if git(repository, "merge-base", parent, change, ok=(0, 1)).strip() == parent:
-        return True
-    tree = git(repository, "rev-parse", f"{parent}^{{tree}}").strip()
-    return tree in git(repository, "log", "-200", "--format=%T", change).split()
-
-
 def patch_of(
     repository: Path, parent: str, *, change: str, without: tuple[str, ...], stat: bool = False
 ) -> bytes:

@@ -62,6 +62,16 @@ class Drive:
         """Where the proposal that is being tried stands until it is measured."""
         return self.ledger.file.with_suffix(".proposal.md")
 
+    @property
+    def head(self) -> str:
+        return git(self.repo, "rev-parse", "HEAD").strip()
+
+    @property
+    def changed(self) -> list[str]:
+        """Changed files of the repository, those of the knowledge base aside."""
+        own = own_folders(self.layout, self.repo)
+        return [path for paths in dirt_of(self.repo, without=own) for path in paths]
+
 
 def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, int]:
     """Lines of the experiments since the loop was begun, why it ended, and the tokens."""
@@ -71,7 +81,11 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     begun = f"{request.agent}, for {request.runs} experiments, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
     ledger = ledger_of(layout, request.target, now=caller.now, begun=begun, afresh=request.afresh)
     loop = Drive(request, caller, layout, target, repo, ledger)
-    if commit := ledger.last("changed") or _unnoted(loop):
+    commit = ledger.last("changed")
+    commits = git(repo, "rev-list", "-2", "HEAD").split()
+    if commits[1:] == [ledger.last("proposed")]:
+        commit = commits[0]  # Cut off between the change and the line that tells of it.
+    if commit:
         caller.talk(f"going on with {commit}, which was changed and not measured")
         _trial(loop, commit)
     # A first measurement that was cut off is in flight, and gone on with.
@@ -84,32 +98,29 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
 
 
 def _end(loop: Drive, failures: int) -> str:
+    """Why the loop ends; empty where it goes on."""
     request, ledger = loop.request, loop.ledger
-    if len(ledger.results) >= request.runs:
-        return f"{len(ledger.results)} experiments"
-    if ledger.minutes > request.minutes:
-        return f"{request.minutes:g} minutes"
-    if request.tokens and ledger.tokens >= request.tokens:
-        return f"{request.tokens} tokens"
-    if failures >= _FAILURES:
-        return f"the agent brought nothing to measure {failures} times in a row"
+    count = len(ledger.results)
+    reasons = {
+        f"{count} experiments": count >= request.runs,
+        f"{request.minutes:g} minutes": ledger.minutes > request.minutes,
+        f"{request.tokens} tokens": 0 < request.tokens <= ledger.tokens,
+        f"the agent brought nothing to measure {failures} times in a row": failures >= _FAILURES,
+    }
+    end = next((reason for reason, holds in reasons.items() if holds), "")
+    if end or request.anyway:
+        return end
     may_stop = loop.caller.call("stop-check", {"target": request.target}).code == FINE
-    return "`kb stop-check` lets it stop" if may_stop and not request.anyway else ""
-
-
-def _unnoted(loop: Drive) -> str:
-    """Commit of a proposed change that was made when the loop was cut off before it could say so."""
-    before, commits = loop.ledger.last("proposed"), git(loop.repo, "rev-list", "-2", "HEAD").split()
-    return commits[0] if commits[1:] == [before] else ""
+    return "`kb stop-check` lets it stop" if may_stop else ""
 
 
 def _step(loop: Drive) -> bool:
     """One experiment, from its proposal to its verdict; False where the agent brought nothing to measure."""
-    caller, request, ledger = loop.caller, loop.request, loop.ledger
-    begun = ledger.last("proposed") == _head(loop)
+    caller, ledger = loop.caller, loop.ledger
+    begun = ledger.last("proposed") == loop.head
     if begun:
         _set_aside(loop)
-    elif before := _changed(loop):
+    elif before := loop.changed:
         raise KbError(
             f"{loop.repo}: {before[0]} is changed and not committed; commit or remove it, so that a change can be told from it"
         )
@@ -119,39 +130,33 @@ def _step(loop: Drive) -> bool:
     if not proposal:
         caller.talk("no proposal that the gate lets pass")
         return False
-    question = {"step": "edit", "target": request.target, "proposal": "-", "budget": 4000}
-    known = caller.call("load", question, text=proposal).text
     protected = ", ".join(loop.target.protected) or "none"
+    question = {"step": "edit", "proposal": "-", "budget": 4000}
     try:
-        prompt = _CHANGE.format(protected=protected, proposal=proposal, slice=known)
-        _, tokens = _ask(loop, prompt)
+        _, tokens = _ask(loop, _CHANGE, question, proposal=proposal, protected=protected)
     except KbError:
         _set_aside(loop)
         raise
-    changed, title = _changed(loop), _title(proposal)
+    changed, title = loop.changed, _title(proposal)
     if not changed:
         ledger.note(f"nothing: the agent changed no file for {title}", tokens=tokens)
         caller.talk("the agent changed nothing")
         return False
     git(loop.repo, "add", "--", *changed)
     git(loop.repo, "commit", "-q", "-m", title, "--", *changed)
-    ledger.note(f"changed: {_head(loop)}: {title}", tokens=tokens)
-    _trial(loop, _head(loop))
+    ledger.note(f"changed: {loop.head}: {title}", tokens=tokens)
+    _trial(loop, loop.head)
     return True
 
 
 def _set_aside(loop: Drive) -> None:
     """What an agent had begun to change when it was cut off goes to git's stash, for nobody knows whether it is whole."""
-    if changed := _changed(loop):
+    if changed := loop.changed:
         about = f"kb loop {loop.request.target}: begun and cut off"
         git(loop.repo, "stash", "push", "-q", "--include-untracked", "-m", about, "--", *changed)
         loop.caller.talk(
             f"{changed[0]}, begun and cut off, is set aside: `git stash list` names it"
         )
-
-
-def _head(loop: Drive) -> str:
-    return git(loop.repo, "rev-parse", "HEAD").strip()
 
 
 def _title(proposal: str) -> str:
@@ -162,47 +167,47 @@ def _proposal(loop: Drive) -> str:
     """A proposal that the gate lets pass; empty where the agent brings none."""
     refusal, target = "", loop.request.target
     for _ in range(1 + _MENDS):
-        known = loop.caller.call("load", {"step": "hypothesis", "target": target}).text
-        text, tokens = _ask(loop, _PROPOSE.format(target=target, slice=known, refusal=refusal))
-        proposal = text[text.find("---\n") :].strip("\n") + "\n" if "---\n" in text else ""
+        text, tokens = _ask(loop, _PROPOSE, {"step": "hypothesis"}, refusal=refusal)
+        _, mark, form = text.partition("---\n")
+        proposal = mark and f"{mark}{form.strip()}\n"
         if not proposal:
             refusal = "\nYour last reply held no proposal in this form."
             loop.ledger.note("refused: a reply without a proposal", tokens=tokens)
             continue
-        question = {"proposal": "-", "target": target}
-        answer = loop.caller.call("check", question, text=proposal)
         title = _title(proposal)
+        answer = loop.caller.call("check", {"proposal": "-", "target": target}, text=proposal)
         if answer.code == FINE:
             store.write(loop.proposal, proposal)
-            loop.ledger.note(f"proposed: {_head(loop)}: {title}", tokens=tokens)
+            loop.ledger.note(f"proposed: {loop.head}: {title}", tokens=tokens)
             return proposal
-        shown = answer.text
-        loop.ledger.note(f"refused: {title}: {shown}", tokens=tokens)
-        refusal = f"\nYour last proposal was refused. Propose another, or name the page and say what differs:\n{shown}"
+        loop.ledger.note(f"refused: {title}: {answer.text}", tokens=tokens)
+        refusal = f"\nYour last proposal was refused. Propose another, or name the page and say what differs:\n{answer.text}"
         loop.caller.talk(f"refused by the gate: {title}")
     return ""
 
 
 def _trial(loop: Drive, commit: str) -> None:
-    """Measure a change beside its parent, and revert it by a commit of its own where it is not kept."""
+    """Measure a change beside its parent, and take it back by a commit of its own where it is not kept."""
     try:
-        measured = {"proposal": str(loop.proposal), "commit": commit}
-        ruling = _filed(loop, commit) or _try(loop, measured)
+        ruling = _filed(loop, commit) or _try(
+            loop, {"proposal": str(loop.proposal), "commit": commit}
+        )
     except KbError as error:
         # The next change starts from what was kept. Killed, the loop goes on with this one.
         _revert(loop, commit)
         loop.ledger.note(f"failed: {error}")
         raise
+    reverted = ""
     if ruling.decision != "keep":
         _revert(loop, commit)
+        reverted = "; reverted"
     _note_trial(loop, ruling)
-    reverted = "" if ruling.decision == "keep" else "; reverted"
     loop.caller.talk(f"{len(loop.ledger.results)}  {loop.ledger.lines[-1]}{reverted}")
 
 
 def _revert(loop: Drive, commit: str) -> None:
-    """Take a change back by a commit of its own, unless that was done before the loop was cut off."""
-    if _head(loop) == commit:
+    """Unless that was done before the loop was cut off."""
+    if loop.head == commit:
         git(loop.repo, "revert", "--no-edit", commit)
 
 
@@ -223,9 +228,11 @@ def _try(loop: Drive, values: dict[str, object]) -> "Closed":
     return loop.caller.call("experiment try", question).value
 
 
-def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
-    """What the agent replies, and the tokens of question and reply."""
-    request = loop.request
+def _ask(loop: Drive, form: str, question: dict[str, object], **texts: str) -> tuple[str, int]:
+    """What the agent replies to a form with the slice of a step, and the tokens of question and reply."""
+    request, target = loop.request, loop.request.target
+    known = loop.caller.call("load", {"target": target, **question}, text=texts.get("proposal", ""))
+    prompt = form.format(target=target, slice=known.text, **texts)
     try:
         done = subprocess.run(
             shlex.split(request.agent),
@@ -246,10 +253,3 @@ def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
             f"--agent {request.agent}: {why}; what was filed stays filed, and the loop goes on where it is called again"
         ) from error
     return done.stdout, tokens_of(prompt) + tokens_of(done.stdout)
-
-
-def _changed(loop: Drive) -> list[str]:
-    """Changed files of the repository, those of the knowledge base aside."""
-    own = own_folders(loop.layout, loop.repo)
-    changed, untracked = dirt_of(loop.repo, without=own)
-    return [*changed, *untracked]

@@ -7,7 +7,6 @@ import re
 import sys
 from collections import Counter
 
-from kb.run.quantity import number_text
 from kb.store import digest_of
 
 # pi-autoresearch's line; a later line of the same name wins, and that there were several is known.
@@ -16,8 +15,6 @@ _METRIC = re.compile(rb"^METRIC[ \t]+([\w.\xc2\xb5/%-]{1,200})=(\S+)[ \t]*\r?$",
 _LONGEST_LINE = 4096
 # More names than this are a dump in the shape of metrics; the first so many count.
 MOST_NAMES = 200
-# So many values of a metric that is printed again and again are kept to be shown.
-_SHOWN = 8
 # What a run depends on beside its code.
 _RECORDED = re.compile(
     r"(OMP|MKL|OPENBLAS|CUDA|HIP|ROCR|JAX|TORCH|PYTORCH|NCCL|TRITON|MALLOC)_|(XLA_FLAGS|LIBTPU_INIT_ARGS|LD_PRELOAD|"
@@ -33,11 +30,11 @@ _SECRET = re.compile(
 
 
 class MetricLines:
-    """METRIC lines of a stream of chunks, in bounded memory: what each name was printed with, and how often."""
+    """METRIC lines of a stream of chunks, in bounded memory: what each name was printed with last, and how often it was."""
 
     def __init__(self) -> None:
-        self.printed: dict[str, list[str]] = {}
         self.counts: Counter[str] = Counter()
+        self._last: dict[str, str] = {}
         self._carry = b""
 
     def feed(self, chunk: bytes, *, last: bool = False) -> None:
@@ -45,39 +42,24 @@ class MetricLines:
         end = len(text) if last else text.rfind(b"\n") + 1
         if b"METRIC" in text[:end]:
             for pair in _METRIC.findall(text[:end]):
-                self._take(*(part.decode("utf-8", "replace") for part in pair))
-        self._carry = text[end:]
-        if len(self._carry) > _LONGEST_LINE:
-            self._carry = (
-                b"\0"  # The middle of a line: what follows up to its end is no METRIC line.
-            )
-
-    def _take(self, name: str, text: str) -> None:
-        if name in self.counts or len(self.counts) < MOST_NAMES:
-            self.counts[name] += 1
-            texts = self.printed.setdefault(name, [])
-            texts[_SHOWN - 1 :] = [text]
+                name, value = (part.decode("utf-8", "replace") for part in pair)
+                if name in self.counts or len(self.counts) < MOST_NAMES:
+                    self.counts[name] += 1
+                    self._last[name] = value
+        # Of a line that is too long the middle: what follows up to its end is no METRIC line.
+        self._carry = text[end:] if len(text) - end <= _LONGEST_LINE else b"\0"
 
     @property
     def values(self) -> dict[str, float]:
         """The last value of each name, where that is a finite number."""
-        lasts = {name: _finite(texts[-1]) for name, texts in self.printed.items()}
-        return {name: value for name, value in lasts.items() if value is not None}
+        values = {name: _finite(text) for name, text in self._last.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def refused(self) -> dict[str, str]:
         """What stands in the place of a value."""
-        lasts = {name: texts[-1] for name, texts in self.printed.items()}
-        return {n: f"{n}={text[:80]}" for n, text in lasts.items() if _finite(text) is None}
-
-    @property
-    def repeated(self) -> dict[str, tuple[float, ...]]:
-        """Metrics that were printed with several values, of which the last one counts."""
-        finite = {
-            name: tuple(v for v in map(_finite, texts) if v is not None)
-            for name, texts in sorted(self.printed.items())
-        }
-        return {name: values for name, values in finite.items() if len({*values}) > 1}
+        values = self.values
+        return {n: f"{n}={text[:80]}" for n, text in self._last.items() if n not in values}
 
     def problem(self, metric: str = "") -> str:
         """Why this is no measurement of `metric` (of anything, if that is empty); an empty text where it is one."""
@@ -102,11 +84,6 @@ def metrics_in(text: bytes) -> MetricLines:
     lines = MetricLines()
     lines.feed(text, last=True)
     return lines
-
-
-def values_text(values: tuple[float, ...]) -> str:
-    """`as 100, then 1`."""
-    return "as " + ", then ".join(number_text(v) for v in values)
 
 
 def without_secrets(text: str) -> str:

@@ -12,7 +12,6 @@ from kb.experiments.running import run as measure
 from kb.experiments.stub import Stub
 from kb.experiments.targets import Target
 from kb.run.evidence import Measured
-from kb.run.measure import values_text
 from kb.run.reasons import percent
 from kb.text import number_text
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
@@ -59,11 +58,6 @@ def run(request: RunExperiment, caller: Caller) -> Result:
     caller.build(layout)
     ruling = case.ruling if case else None
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
-    for name, values in attempt.repeated.items():
-        caller.talk(
-            f"one run printed METRIC {name} several times ({values_text(values)}): the last one counts; "
-            "let the benchmark print what it means once"
-        )
     hint = hint_of(ruling, stub.path) if ruling else ""
     if stub.filed and ruling:
         then = f"`kb experiment close {stub.path}` files this below the sealed text"
@@ -79,7 +73,6 @@ def run(request: RunExperiment, caller: Caller) -> Result:
         "problem": ruling.reason if failed else "",
         "metrics": {m.name: _figures(m) for m in measured},
         "checks": attempt.measurement.checks if attempt.measurement else "",
-        "repeated": attempt.repeated,
         "hint": hint,
     }
     lines = [stub.path, value["folder"], *map(_line, measured), *([hint] if hint else [])]
