@@ -186,10 +186,11 @@ def test_a_job_for_skypilot_is_written_checked_and_run_and_its_log_is_filed(make
         (root / f"{status}.log").write_text(ran.stdout)
     text = (root / "done.log").read_text()
     assert "METRIC ms=101\nMETRIC ms_stddev=1\nMETRIC ms_n=3\n" in text and "CHECKS_STATUS: skipped" in text
-    filed = sh(root, *loop, *(w for name in ("done", "crash", "checks_failed") for w in ("--log", str(root / f"{name}.log"))))
-    assert filed.returncode == 0 and len(filed.stdout.splitlines()) == 3, filed.stderr
-    pages = [(root / path).read_text() for path in filed.stdout.splitlines()]
-    assert "101" in pages[0] and 'verdict: "crash"' in pages[1]
+    for name in ("done", "crash", "checks_failed"):
+        filed = sh(root, *loop[:3], "import", "skypilot", str(root / f"{name}.log"), "--target", "t", "--metric", "ms")
+        assert filed.returncode == 0, filed.stderr
+    pages = [page.read_text() for page in sorted((root / "wiki/experiments/t").rglob("*.md"))]
+    assert len(pages) == 3 and sum("101" in page for page in pages) == 1 and sum('verdict: "crash"' in page for page in pages) == 1
     (repo / "experiment.yaml").write_text("name: mine\nrun: echo hello\n")
     refused = sh(root, *loop)
     assert refused.returncode == 2 and "is not kb's" in refused.stderr

@@ -13,8 +13,8 @@ class GateClosed(KbError):
 
 
 class InFlight(GateClosed):
-    """The same experiment is open already; `path` is its page, `changed` what the proposal says otherwise than that."""
+    """The same experiment is open already; `path` is its page."""
 
-    def __init__(self, message: str, path: str, changed: tuple[str, ...]):
+    def __init__(self, message: str, path: str):
         super().__init__(message)
-        self.path, self.changed = path, changed
+        self.path = path

@@ -218,7 +218,7 @@ def profile_of(attempt: Attempt, side: Side) -> tuple[Profile | None, tuple[str,
     """Bucket table of a side: of a file named like a profile that was left in KB_OUT, else of what the profile command printed; None
     where neither reads. Also the names of what may hold one."""
     files = [k for k in attempt.kept if k.role == "profile" and k.side == side]
-    prints = [s for s in attempt.of("profile", side) if not s.problem and s.output_bytes]
+    prints = [s for s in attempt.of("profile", side) if not s.problem and s.output]
     names = tuple(k.copy or k.path for k in files)
     names += tuple(s.file or "the profile command's output" for s in prints)
     with tempfile.TemporaryDirectory(prefix="kb-profile-") as folder:

@@ -46,7 +46,6 @@ class Ended:
     timed_out: bool
     lines: MetricLines
     output: bytes
-    output_bytes: int
 
     @property
     def problem(self) -> str:
@@ -112,7 +111,7 @@ def run_command(
     gap = b"\n[... %d bytes not kept ...]\n" % dropped if dropped else b""
     seconds = round(time.monotonic() - started, 3)
     code = outcome.get("exit", -signal.SIGKILL)
-    return Ended(code, seconds, timed_out, lines, bytes(head) + gap + bytes(tail), total)
+    return Ended(code, seconds, timed_out, lines, bytes(head) + gap + bytes(tail))
 
 
 def _chunks(process: subprocess.Popen[bytes], deadline: float):

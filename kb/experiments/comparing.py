@@ -10,6 +10,7 @@ from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Target, repository_of
 from kb.run.direction import direction_of
 from kb.run.noise import gain_of
+from kb.run.record import Metric
 from kb.text import number_text
 
 _SHOWN_LEVERS = 12
@@ -30,22 +31,17 @@ def differences_of(
 ) -> tuple[tuple[Difference, ...], str]:
     """What differs between two experiment pages, the target being the second one's, and git's summary of their code."""
     pages = stub_at(layout, one), stub_at(layout, other)
-    texts = [_texts(layout, page) for page in pages]
-    rows = [
-        Difference(name, texts[0][name], texts[1][name])
-        for name in texts[0]
-        if texts[0][name] != texts[1][name]
-    ]
-    first, second = (p.facts for p in pages)
-    for name in dict.fromkeys(m.name for m in (*first.metrics, *second.metrics)):
-        pair = first.metric(name), second.metric(name)
-        values = [m.value if m else None for m in pair]
-        direction = next((m.direction for m in pair if m and m.direction), None) or direction_of(
-            name
-        )
+    texts = zip(*(_texts(layout, page).items() for page in pages), strict=True)
+    rows = [Difference(name, mine, theirs) for (name, mine), (_, theirs) in texts if mine != theirs]
+    facts = [p.facts for p in pages]
+    for name in dict.fromkeys(m.name for f in facts for m in f.metrics):
+        figures = [f.metric(name) or Metric(name) for f in facts]
+        values = [m.value for m in figures]
+        shown = ("—" if v is None else number_text(v) for v in values)
+        direction = next((m.direction for m in figures if m.direction), direction_of(name))
         whole = direction and None not in values
         gain = gain_of(values[1], values[0], direction=direction) if whole else None
-        rows.append(Difference(name, *("—" if v is None else number_text(v) for v in values), gain))
+        rows.append(Difference(name, *shown, gain))
     return tuple(rows), _summary(layout, *(p.page.field("code") for p in pages), target)
 
 

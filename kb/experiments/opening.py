@@ -112,7 +112,6 @@ def opened(
             raise InFlight(
                 f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant",
                 twin.path,
-                _changed(proposal, twin),
             )
         parent, code = _parent(layout, proposal, target)
         if look:
@@ -182,16 +181,6 @@ def _same(proposal: ExperimentProposal, stub: Stub) -> bool:
     levers = {lever.text.lower() for lever in facts.levers}
     alike = slug_of(facts.hypothesis) == slug_of(proposal.hypothesis) != ""
     return proposal.baseline or alike or levers == {lever.lower() for lever in proposal.lever}
-
-
-def _changed(proposal: ExperimentProposal, stub: Stub) -> tuple[str, ...]:
-    """What a proposal says otherwise than the page of the same experiment."""
-    text = text_of(stub.data)
-    labels = [label for field, label in LABELS.items() if getattr(proposal, field) not in text]
-    lists = {"levers": proposal.lever, "expect": proposal.expect}
-    lists |= {"forbid": proposal.forbid, "predict": proposal.predict}
-    more = [name for name, listed in lists.items() if {*listed} - {*stub.page.words(name)}]
-    return (*map(str.lower, labels), *more)
 
 
 def _parent(layout: store.Layout, proposal: ExperimentProposal, target: Target) -> tuple[str, str]:

@@ -52,7 +52,6 @@ class Sample:
     metrics: tuple[tuple[str, float], ...] = ()
     problem: str = ""
     output: str = ""
-    output_bytes: int = 0
     file: str = ""
     counts: tuple[tuple[str, int], ...] = ()
     spreads: tuple[tuple[str, float, int], ...] = ()

@@ -199,7 +199,6 @@ def _take(bench: Bench, kind: str, side: Side, index: int = 0) -> None:
         ended.seconds,
         tuple(sorted(values.items())),
         problem,
-        output_bytes=ended.output_bytes,
         counts=tuple(sorted((n, c) for n, c in counts.items() if c > 1)),
     )
     bench.attempt = add(attempt, sample, ended.output)

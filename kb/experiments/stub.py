@@ -4,6 +4,7 @@ import contextlib
 import json
 import posixpath
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb import KbError, store, trail
@@ -106,59 +107,53 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     path = posixpath.normpath(name)
     if layout.is_page(path) and (layout.root / path).is_file():
         return path
-    of, _, label = path.rpartition("/")
-    home = layout.wiki / "experiments"
-    if of and not target and (home / of).is_dir():
-        path, target = label, of  # `decoder/v012`, as lists print it.
-    files = sorted((home / target).rglob("*.md")) if (home / target).is_dir() else []
-    stem = posixpath.basename(path).removesuffix(".md")
-    hits = [f for f in files if f.stem == stem]
-    if not hits and re.fullmatch(r"v?\d+", stem):
-        number = re.compile(rf"(?:^|-)v0*{int(stem.lstrip('v'))}(?:-|$)")
-        hits = [f for f in files if number.search(f.stem)]
+    home, (of, _, label) = layout.wiki / "experiments", path.rpartition("/")
+    if not target and (home / of).is_dir():
+        target = of  # `decoder/v012`, as lists print it.
+    files = sorted((home / target).rglob("*.md"))
+    stem = label.removesuffix(".md")
+    number = re.compile(rf"(?:^|-)v0*{stem.lstrip('v0') or 0}(?:-|$)")
+    labelled = number.search if re.fullmatch(r"v?\d+", stem) else (lambda _: None)
+    hits = [f for f in files if f.stem == stem] or [f for f in files if labelled(f.stem)]
     paths = [f.relative_to(layout.root).as_posix() for f in hits]
-    if len(paths) > 1:
+    if len(paths) == 1:
+        return paths[0]
+    if paths:
         shown = ", ".join(paths[:4])
         raise KbError(f"'{name}' is {len(paths)} pages: {shown}; give the path, or --target")
-    if not paths:
-        where = _elsewhere(
-            layout, path if path.endswith(".md") else layout.page(f"experiments/**/*{stem}*.md")
-        )
-        if files and not where:
-            newest = max(files, key=lambda f: f.stem).relative_to(layout.root).as_posix()
-            where = f"; the newest here is {newest}"
-        raise KbError(
-            f"no experiment page '{name}'; give its path, such as {layout.page('experiments/TARGET/2026-05-01-v001-name.md')}{where}"
-        )
-    return paths[0]
+    where = _elsewhere(
+        layout, path if path.endswith(".md") else layout.page(f"experiments/**/*{stem}*.md")
+    )
+    if files and not where:
+        newest = max(files, key=lambda f: f.stem).relative_to(layout.root).as_posix()
+        where = f"; the newest here is {newest}"
+    raise KbError(
+        f"no experiment page '{name}'; give its path, such as {layout.page('experiments/TARGET/2026-05-01-v001-name.md')}{where}"
+    )
 
 
 def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
     """Open experiments of a target, straight from disk."""
     heads = rb"^status[ \t]*:[ \t]*['\"]?(?:in[_ -]?progress|running|open|pending)\b"
-    stubs = (stub_at(layout, path) for path in _pages_with(layout, target, heads))
+    stubs = (stub_at(layout, path) for path, _ in _pages_with(layout, target, heads))
     return tuple(stub for stub in stubs if not stub.filed)
 
 
 def sealed_pages(layout: store.Layout, target: str, *, imported: bool = True) -> list[str]:
     """Paths of the experiments of a target that kb filed, oldest first; of those that it measured alone where not `imported`."""
-    without = rb"(?!)" if imported else rb"^imported[ \t]*:"
-    return _pages_with(layout, target, rb"^sealed[ \t]*:", without=without)
+    sealed = _pages_with(layout, target, rb"^sealed[ \t]*:")
+    return [p for p, head in sealed if imported or not re.search(rb"(?m)^imported[ \t]*:", head)]
 
 
-def _pages_with(
-    layout: store.Layout, target: str, pattern: bytes, *, without: bytes = rb"(?!)"
-) -> list[str]:
-    """Pages of a target whose first bytes hold a line and lack another; what went away meanwhile is none, and the build reports what
-    cannot be read.
-    """
-    paths = []
+def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> Iterator[tuple[str, bytes]]:
+    """Pages of a target whose first bytes hold a line, with these bytes; what went away meanwhile is none, and the build reports what
+    cannot be read."""
     for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
+        head = b""
         with contextlib.suppress(OSError), store.opened(file) as opened:
             head = opened.read(8192)
-            if re.search(pattern, head, re.MULTILINE) and not re.search(without, head, re.M):
-                paths.append(file.relative_to(layout.root).as_posix())
-    return paths
+        if re.search(pattern, head, re.MULTILINE):
+            yield file.relative_to(layout.root).as_posix(), head
 
 
 def filled(path: str, data: bytes, blocks: dict[str, str], fields: dict[str, object]) -> bytes:

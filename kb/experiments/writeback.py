@@ -31,24 +31,20 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
     place = layout.page(LOG)
     log = have = _log(layout, place)
     for path in sealed_pages(layout, target, imported=False):
-        link = posixpath.relpath(path, layout.page(""))
-        if f"]({link}): ".encode() not in log:
-            page = (stub := stub_at(layout, path)).page
-            metrics = page.front.get("metrics")
-            figures = (
-                f"{name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".strip()
-                for name, m in list(metrics.items() if isinstance(metrics, dict) else ())[:3]
-            )
-            overruled = " (overruled by hand)" if page.field("overruled") else ""
-            variant = f" on {stub.facts.variant}" if stub.facts.variant else ""
-            shown = "; ".join(
-                (
-                    f"{page.field('verdict')}{overruled} by rule `{page.field('rule')}`{variant}",
-                    *figures,
-                )
-            )
-            day = max(today, page.field("created"))
-            log = _with_entry(log, stub, page.field("verdict"), f"({link}): {shown}", today=day)
+        if f"]({_from_log(layout, path)}): ".encode() in log:
+            continue
+        stub = stub_at(layout, path)
+        page, metrics = stub.page, stub.page.front.get("metrics")
+        figures = (
+            f"; {name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".rstrip()
+            for name, m in list(metrics.items() if isinstance(metrics, dict) else ())[:3]
+        )
+        overruled = " (overruled by hand)" if page.field("overruled") else ""
+        variant = f" on {stub.facts.variant}" if stub.facts.variant else ""
+        verdict = page.field("verdict")
+        shown = f": {verdict}{overruled} by rule `{page.field('rule')}`{variant}{''.join(figures)}"
+        day = max(today, page.field("created"))
+        log = _with_entry(layout, log, stub, verdict, shown, today=day)
     if log == have:
         return ()
     store.write(layout.root / place, log)
@@ -57,11 +53,15 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
 
 def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today: str) -> str:
     """The entry of a later verdict; the caller holds the lock of the pages. Returns the path of the log."""
-    place, link = layout.page(LOG), posixpath.relpath(stub.path, layout.page(""))
-    shown = f"({link}) superseded: {note.verdict}, because {note.because}"
-    log = _with_entry(_log(layout, place), stub, note.verdict, shown, today=today)
+    place = layout.page(LOG)
+    shown = f" superseded: {note.verdict}, because {note.because}"
+    log = _with_entry(layout, _log(layout, place), stub, note.verdict, shown, today=today)
     store.write(layout.root / place, log)
     return place
+
+
+def _from_log(layout: store.Layout, path: str) -> str:
+    return posixpath.relpath(path, layout.page(""))
 
 
 def _log(layout: store.Layout, place: str) -> bytes:
@@ -73,18 +73,21 @@ def _log(layout: store.Layout, place: str) -> bytes:
         raise KbError(f"{place}: cannot read it: {error.strerror or error}") from error
 
 
-def _with_entry(log: bytes, stub: Stub, verdict: str, shown: str, *, today: str) -> bytes:
+def _with_entry(
+    layout: store.Layout, log: bytes, stub: Stub, verdict: str, shown: str, *, today: str
+) -> bytes:
     """The log with one entry on top of the others, dated no earlier than the newest; every other byte stays."""
     text = log.decode("utf-8", "surrogateescape")
     newline = newlines_of(log)
     at = _ENTRY.search(text)
     head = f"## [{max(today, at[1]) if at else today}] experiment | {stub.facts.target} v{stub.page.number:03d}: {verdict}"
-    body = f"[{_plain(stub.page.title)}]{shown}."
+    body = f"[{_plain(stub.page.title)}]({_from_log(layout, stub.path)}){shown}."
     entry = newline.join((head, "", body, ""))
-    place = at.start() if at else len(text)
-    before = text[:place] if at else text.rstrip("\r\n") + newline * 2
-    after = newline + text[place:] if at else ""
-    return (before + entry + after).encode("utf-8", "surrogateescape")
+    if at:
+        text = text[: at.start()] + entry + newline + text[at.start() :]
+    else:
+        text = text.rstrip("\r\n") + newline * 2 + entry
+    return text.encode("utf-8", "surrogateescape")
 
 
 def followed(layout: store.Layout, target: Target) -> tuple[str, ...]:
@@ -118,27 +121,21 @@ def target_page(
 Rows = Iterator[tuple[str, ...]]
 
 
-def _value(experiment: Facts, target: Target) -> Metric | None:
-    """The target's metric as an experiment reports it."""
-    figure = experiment.metric(target.metric)
-    return figure if figure and figure.value is not None else None
-
-
 def best_of(experiments: Sequence[Facts], target: Target) -> list[Facts]:
     """Supported and baseline experiments with a value of the target's metric, best first; in trail order where no direction is known."""
     kept = (e for e in experiments if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE))
-    values = [(figure.value or 0.0, e) for e in kept if (figure := _value(e, target))]
+    figures = ((e.metric(target.metric), e) for e in kept)
+    values = [(m.value, e) for m, e in figures if m and m.value is not None]
     sign = {"lower": 1, "higher": -1}.get(target.direction or "", 0)
     return [e for _, e in sorted(values, key=lambda pair: (sign * pair[0], pair[1].order))]
 
 
 def _cells(target: Target, e: Facts) -> tuple[str, str, str]:
     """An experiment in a table: its link, its variant, its value."""
-    figure = _value(e, target)
-    value = "—"
-    if figure:
+    figure, value = e.metric(target.metric), "—"
+    if figure and figure.value is not None:
         spread = f" ± {number_text(figure.stddev, digits=4)}" if figure.stddev is not None else ""
-        value = f"{number_text(figure.value or 0.0, digits=5)}{spread} {figure.unit}".rstrip()
+        value = f"{number_text(figure.value, digits=5)}{spread} {figure.unit}".rstrip()
     link = posixpath.relpath(e.path, posixpath.dirname(target.path))
     return f"[{_plain(e.title)}]({link})", e.variant.replace("|", "/") or "—", value
 

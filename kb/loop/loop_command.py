@@ -1,9 +1,9 @@
-"""kb loop [serve]: drive the loop on a target with a command as the agent, or write its job for SkyPilot and file the logs."""
+"""kb loop [serve]: drive the loop on a target with a command as the agent, or write its job for SkyPilot."""
 
 from dataclasses import dataclass
 
 from kb import KbError
-from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,6 @@ class DriveLoop:
         "count runs, minutes and tokens from now, not from where the loop was begun"
     )
     on: str = option("write and check the job of one experiment for this service", choices=("sky",))
-    log: tuple[str, ...] = several("with --on: the log of a job, to be filed", metavar="FILE")
 
 
 def run(request: DriveLoop, caller: Caller) -> Result:
@@ -47,23 +46,16 @@ def run(request: DriveLoop, caller: Caller) -> Result:
 
 
 def _job(request: DriveLoop, caller: Caller) -> Result:
-    """Job logs filed as experiments, else the job written and checked."""
+    """The job of one experiment, written and checked; `kb import skypilot` files its logs."""
     from kb.experiments.stub import sealed_pages
     from kb.experiments.targets import repository_of, target_named
     from kb.loop.sky import launch_of, write_job
 
     layout = caller.layout()
     target = target_named(layout, request.target)
-    pages: list[str] = []
-    for log in request.log:
-        log_request = {"log_format": "skypilot", "path": log, "target": target.name}
-        pages += caller.call("import", {**log_request, "metric": target.metric}).value["pages"]
-    if request.log:
-        value = {"file": "", "checked": False, "launch": "", "pages": pages}
-        return Result(value, "\n".join(pages))
     file, checked = write_job(layout, target, repository_of(layout, target))
     number = len(sealed_pages(layout, target.name)) + 1
     by = "valid by skypilot" if checked else "not checked, for skypilot is not installed here"
     launch = launch_of(file, number)
-    value = {"file": str(file), "checked": checked, "launch": launch, "pages": []}
+    value = {"file": str(file), "checked": checked, "launch": launch}
     return Result(value, f"{file}: {by}\n{launch}")

@@ -1,4 +1,4 @@
-"""A job of one experiment for SkyPilot, which fans out over machines so that kb need not: written, checked, and its logs filed.
+"""A job of one experiment for SkyPilot, which fans out over machines so that kb need not: written and checked.
 
 The log of a job is its record (the job itself always ends well): METRIC lines with spread and count of the repeats, how the checks
 went, how it ended. Refuses to overwrite a job that kb did not write.
@@ -79,7 +79,7 @@ def job_of(layout: store.Layout, target: Target) -> str:
         },
     }
     lines = [
-        f"{_MARK} {target.name} --on sky`. Its log is the record: `kb loop {target.name} --on sky --log FILE`."
+        f"{_MARK} {target.name} --on sky`. Its log is the record: `kb import skypilot LOG --target {target.name}`."
     ]
     for key, value in task.items():
         # A value in JSON is one in YAML, whatever it holds.

@@ -38,12 +38,10 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
         path, outcome, receipt = opening.path, opening.outcome, opening.receipt
     except InFlight as standing:
         path = standing.path
-        caller.talk(f"going on with {path}, which is the same experiment")
-        if standing.changed:
-            caller.talk(
-                f"what this proposal says otherwise is not taken, for the page was filed before: {', '.join(standing.changed)}; "
-                f"to state it anew, `kb experiment close {path} --overrule inconclusive --reason TEXT` gives that page up"
-            )
+        caller.talk(
+            f"going on with {path}, which is the same experiment and stays as it was filed; to state it anew, "
+            f"`kb experiment close {path} --overrule inconclusive --reason TEXT` gives that page up"
+        )
     layout = caller.layout()
     attempt = last_attempt(layout, stub_at(layout, path))
     foreseen = not attempt or not attempt.measurement
