@@ -285,7 +285,6 @@ def test_a_run_that_is_killed_leaves_no_benchmark_and_goes_on_where_it_stopped(l
     (tmp_path / "gate").touch()
     told = loop.run("run", path)
     assert "going on with attempt 1: 1 samples" in told.stderr
-    assert "attempt 1: " in loop.run("show", "v001").stdout
     (attempt,) = attempts(loop, path)
     assert len(attempt.values("time_ms", "change")) == len(attempt.values("time_ms", "parent")) == 3
 
@@ -653,21 +652,6 @@ def test_a_build_that_fails_when_repeats_are_added_is_no_verdict_on_the_change(l
     (tmp_path / "broken").unlink()
     loop.run("run", path)
     assert loop.closed(path, *SEEN)["verdict"] == "supported"
-
-
-def test_a_target_page_without_markers_is_told_which_to_add(loop):
-    page = loop.layout.root / "wiki/targets/parser.md"
-    page.write_text(page.read_text().split("<!-- kb:auto")[0])
-    path = loop.open("a=1")
-    loop.run("run", path, "--commit", loop.commit(to(90)))
-    told = loop.run("close", path, "--date", "2026-05-02", *SEEN).stderr
-    assert told.count("<!-- kb:auto frontier -->") == 1 and "`variants`" in told
-    other = loop.open("b=1")
-    loop.run("run", other, "--commit", loop.commit(to(80)))
-    assert "markers" not in loop.run("close", other, "--date", "2026-05-02", *SEEN).stderr
-    page.write_text(page.read_text() + "<!-- kb:auto experiments -->\n<!-- /kb:auto -->\n")
-    assert "markers" not in loop.run("close", path, "--date", "2026-05-02").stderr
-    assert Path(path).name in page.read_text()
 
 
 def test_a_first_measurement_that_crashes_says_what_it_printed_and_warns_nobody(loop):

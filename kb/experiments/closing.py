@@ -29,7 +29,7 @@ _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
+class RunLesson:
     """What was learnt, and what would have to change to try it again."""
 
     because: str = ""
@@ -37,7 +37,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remarks(Lesson):
+class Remarks(RunLesson):
     """What a person or an agent says on closing: a verdict against the rules' with its reason, and what to do with the change."""
 
     overrule: str = ""
@@ -57,7 +57,6 @@ class Closed(Ruling):
     written: tuple[str, ...] = ()
     superseded: str = ""
     hint: str = ""
-    dry_run: bool = False
     outcome: str = ""
     receipt: str = ""
 
@@ -180,19 +179,25 @@ def _closed_again(
     stays = done.verdict == stands
     if stays and is_known:
         return done
-    because = remarks.because or (remarks.reason if remarks.overrule else done.reason)
-    if stays and attempt:
-        # The figures that were filed are no longer the newest.
-        because += f"; {len(attempt.of('bench', 'change'))} runs of each side"
-        more = case.ruling.more
-        because += f"; about {more} more samples of each side would decide" if more else ""
-    note = Superseding(today, str(done.verdict), one_line(because).rstrip("."), measured)
+    because = _because(case, remarks, stays=stays)
+    note = Superseding(today, str(done.verdict), because, measured)
     if dry:
         return replace(done, superseded=stands, written=(stub.path, layout.page(writeback.LOG)))
     line = to_note(note, seal=seal)
     store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
     log = writeback.log_superseded(layout, stub, note, today=today)
     return replace(done, superseded=stands, written=(stub.path, log))
+
+
+def _because(case: Case, remarks: Remarks, *, stays: bool) -> str:
+    """Why a note takes the place of a verdict; where that `stays`, its figures do not: those that were filed are no longer the newest."""
+    reason = remarks.reason if remarks.overrule else case.ruling.reason
+    because = one_line(remarks.because or reason).rstrip(".")
+    if stays and case.attempt:
+        more = case.ruling.more
+        because += f"; {len(case.attempt.of('bench', 'change'))} runs of each side"
+        because += f"; about {more} more samples of each side would decide" if more else ""
+    return because
 
 
 def _page(case: Case, remarks: Remarks, done: Closed, *, foreseen: bool, today: str) -> bytes:

@@ -64,21 +64,22 @@ def record(
             )
         runs = {side: [run for f in files[side] for run in _runs_in(f, metric)] for side in files}
         changes = [run for run, _ in runs["change"]]
-        plan = Plan(
-            number=last.plan.number + 1 if last else 1,
-            page=path,
-            target=target.name,
-            started=now,
-            metric=metric,
-            change=next((r.commit for r in changes if r.commit), ""),
-            parent="elsewhere" if files["parent"] else "",
-            elsewhere=True,
-        )
-        attempt = last if last and not again else begin(layout, stub, plan)
-        for side in ("parent", "change"):
-            for index, (run, data) in enumerate(runs[side], 1):
-                if len(attempt.of("bench", side)) < index:
-                    attempt = add(attempt, _sample(run, side, index, metric), data)
+        attempt = last
+        if again or not last:
+            plan = Plan(
+                number=last.plan.number + 1 if last else 1,
+                page=path,
+                target=target.name,
+                started=now,
+                metric=metric,
+                change=next((r.commit for r in changes if r.commit), ""),
+                parent="elsewhere" if files["parent"] else "",
+                elsewhere=True,
+            )
+            attempt = begin(layout, stub, plan)
+        sides = [(side, *item) for side in files for item in enumerate(runs[side], 1)]
+        for side, index, (run, data) in sides[len(attempt.samples) :]:
+            attempt = add(attempt, _sample(run, side, index, metric), data)
         # The worst word that the change's runs say of their checks.
         words = sorted((r.checks for r in changes if r.checks), key=("passed", "skipped").count)
         return finish(attempt, Measurement(now, next(iter(words), "")))

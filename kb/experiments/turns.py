@@ -28,7 +28,7 @@ Note = Callable[[str], None]
 
 @contextlib.contextmanager
 def turn_to_measure(layout: store.Layout, note: Note) -> Iterator[None]:
-    """The one turn to measure on this knowledge base; what is left of a dead run is ended first, and a busy machine is told."""
+    """The one turn to measure on this knowledge base; what is left of a dead run is ended first."""
     with contextlib.ExitStack() as locks:
         try:
             locks.enter_context(store.lock(layout, "measure", wait_s=1))
@@ -42,9 +42,6 @@ def turn_to_measure(layout: store.Layout, note: Note) -> Iterator[None]:
             note(
                 f"ended {len(ended)} processes that an earlier run had left behind: {', '.join(ended[:4])}"
             )
-        load, cores = os.getloadavg()[0], os.cpu_count() or 1
-        if load > cores / 2:
-            note(f"the machine is busy (load {load:.1f} on {cores} cores): expect noise")
         yield
 
 

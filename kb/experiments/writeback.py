@@ -90,22 +90,14 @@ def _with_entry(
     return text.encode("utf-8", "surrogateescape")
 
 
-def followed(layout: store.Layout, target: Target) -> tuple[str, ...]:
-    """Names of the blocks of the target's page that follow from its experiments; none where it has no markers for any."""
-    if not target.path:
-        return ()
-    blocks = read(target.path, store.read_bytes(layout, target.path)).blocks
-    return tuple(name for name, _, _ in blocks if name in _TABLES)
-
-
 def target_page(
     layout: store.Layout, target: Target, experiments: tuple[Facts, ...]
 ) -> tuple[str, ...]:
     """Fill those managed blocks that the target's page has; the experiments are the target's, in trail order. Returns what was written."""
     with store.lock(layout, "pages"):
-        names = followed(layout, target)
-        data = have = store.read_bytes(layout, target.path) if names else b""
-        for name in names:
+        data = have = store.read_bytes(layout, target.path) if target.path else b""
+        blocks = read(target.path, data).blocks if have else ()
+        for name in (name for name, _, _ in blocks if name in _TABLES):
             head, rows, empty = _TABLES[name]
             lines = [f"| {' | '.join(row)} |" for row in rows(target, experiments)]
             titles = f"| {head.format(metric=target.metric or 'Metric')} |"

@@ -130,10 +130,10 @@ def _step(loop: Drive) -> bool:
     if not proposal:
         caller.talk("no proposal that the gate lets pass")
         return False
-    protected = ", ".join(loop.target.protected) or "none"
+    texts = {"proposal": proposal, "protected": ", ".join(loop.target.protected) or "none"}
     question = {"step": "edit", "proposal": "-", "budget": 4000}
     try:
-        _, tokens = _ask(loop, _CHANGE, question, proposal=proposal, protected=protected)
+        _, tokens = _ask(loop, _CHANGE, question, texts)
     except KbError:
         _set_aside(loop)
         raise
@@ -167,7 +167,7 @@ def _proposal(loop: Drive) -> str:
     """A proposal that the gate lets pass; empty where the agent brings none."""
     refusal, target = "", loop.request.target
     for _ in range(1 + _MENDS):
-        text, tokens = _ask(loop, _PROPOSE, {"step": "hypothesis"}, refusal=refusal)
+        text, tokens = _ask(loop, _PROPOSE, {"step": "hypothesis"}, {"refusal": refusal})
         _, mark, form = text.partition("---\n")
         proposal = mark and f"{mark}{form.strip()}\n"
         if not proposal:
@@ -228,7 +228,9 @@ def _try(loop: Drive, values: dict[str, object]) -> "Closed":
     return loop.caller.call("experiment try", question).value
 
 
-def _ask(loop: Drive, form: str, question: dict[str, object], **texts: str) -> tuple[str, int]:
+def _ask(
+    loop: Drive, form: str, question: dict[str, object], texts: dict[str, str]
+) -> tuple[str, int]:
     """What the agent replies to a form with the slice of a step, and the tokens of question and reply."""
     request, target = loop.request, loop.request.target
     known = loop.caller.call("load", {"target": target, **question}, text=texts.get("proposal", ""))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, TypeVar
 
 from kb import page, store, trail
-from kb.experiments.closing import Lesson
+from kb.experiments.closing import RunLesson
 from kb.experiments.planning import CodeChoice
 from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import Stub, located, stub_at
@@ -102,7 +102,7 @@ class StatesCode(CodeChoice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatesLesson(Lesson):
+class StatesLesson(RunLesson):
     """What was learnt."""
 
     HELPS: ClassVar = {

@@ -8,9 +8,7 @@ from kb import KbError, store
 from kb.experiments.closing import Closed, Remarks, close
 from kb.experiments.judging import hint_of
 from kb.experiments.receipts import refuse_forged
-from kb.experiments.stub import sealed_pages
-from kb.experiments.targets import Target
-from kb.experiments.writeback import followed, target_page
+from kb.experiments.writeback import target_page
 from kb.schema import Verdict
 from kb.verbs import Caller, Result, flag, option
 from kb.verbs.experiment import (
@@ -67,18 +65,17 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
         today=today,
         dry=dry,
     )
-    hint = "" if ruling.again else hint_of(ruling, stub.path)
-    ruling = replace(ruling, hint=hint, dry_run=dry)
+    ruling = replace(ruling, hint="" if ruling.again else hint_of(ruling, stub.path))
     if not dry:
         try:
-            _write_target(layout, caller, target)
+            target_page(layout, target, trail_as_filed(layout, target.name))
             caller.build(layout)
         except KbError as error:
             raise KbError(
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
                 "a later `kb build` suffices"
             ) from error
-    return Result(ruling, _text(ruling))
+    return Result(ruling, _text(ruling) + ("\nnothing was written" if dry else ""))
 
 
 def _text(r: Closed) -> str:
@@ -87,20 +84,5 @@ def _text(r: Closed) -> str:
     by_hand = " (overruled by hand)" if r.overruled else ""
     stays = " as before, with more samples" if r.superseded == r.verdict else ""
     then = stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
-    dry = "nothing was written" if r.dry_run else ""
-    lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, dry, r.hint)
+    lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, r.hint)
     return "\n".join(filter(None, lines))
-
-
-def _write_target(layout: store.Layout, caller: Caller, target: Target) -> None:
-    """The tables of the target's page follow; what hinders them is told."""
-    target_page(layout, target, trail_as_filed(layout, target.name))
-    if not target.path:
-        caller.talk(
-            f"there is no page {layout.page(f'targets/{target.name}.md')} whose frontier could follow"
-        )
-    elif len(sealed_pages(layout, target.name)) == 1 and not followed(layout, target):
-        caller.talk(
-            f"{target.path} has no markers, so no table of it follows; add `<!-- kb:auto frontier -->` and `<!-- /kb:auto -->` "
-            "on two lines where it shall stand (likewise `variants`, `leaderboard`, `experiments`), then `kb experiment close` once more"
-        )

@@ -46,10 +46,7 @@ def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
     fitting = tuple(e for e in listed if _fits(e, request))
     end = max(0, len(fitting) - request.last * (request.page - 1))
     first = max(0, end - request.last)
-    lines = tuple(
-        _line(layout, e, fitting[at - 1] if at else None, one_target=bool(request.target))
-        for at, e in enumerate(fitting[first:end], first)
-    )
+    lines = (_line(layout, e, one_target=bool(request.target)) for e in fitting[first:end])
     if not fitting:
         caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments")
     if first:
@@ -70,24 +67,16 @@ def _fits(e: Facts, request: ListExperiments) -> bool:
     )
 
 
-def _line(layout: store.Layout, e: Facts, before: Facts | None, *, one_target: bool) -> str:
-    """Day, handle, verdict, levers, metric and gain over the parent."""
+def _line(layout: store.Layout, e: Facts, *, one_target: bool) -> str:
+    """Day, handle, verdict, what was pulled (in its title's words where the page declares no levers), metric and gain over the parent."""
+    pulled = ", ".join(v.text for v in e.levers) if e.stated_levers else subject_of(e)
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
     parts = (
         f"{e.date or '----------'} {label_of(e.path, e.number, e.target, one_target=one_target)}",
-        f"{verdict:<12} {cut(_pulled(e, before), _SHOWN)}",
+        f"{verdict:<12} {cut(pulled, _SHOWN)}",
         _figure(layout, e),
     )
     return "  ".join(parts).rstrip()
-
-
-def _pulled(e: Facts, before: Facts | None) -> str:
-    """The levers that a page declares, else what it tried in its title's words, without those that the run before it begins with too."""
-    if e.stated_levers:
-        return ", ".join(v.text for v in e.levers)
-    own, other = subject_of(e).split(), subject_of(before).split() if before else []
-    same = next((n for n, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), 0)
-    return f"… {' '.join(own[same:])}" if same > 1 else " ".join(own)
 
 
 def _figure(layout: store.Layout, e: Facts) -> str:

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb import KbError, store, trail
-from kb.experiments.attempt import attempts_of
-from kb.experiments.stub import stub_at
+from kb import KbError, trail
 from kb.run.quantity import unit_beside
 from kb.text import number_text
 from kb.trail import Facts
@@ -26,7 +24,7 @@ def run(request: ShowExperiment, caller: Caller) -> Result[Facts]:
             f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all"
         )
     labels = (f"{name + ':':<14}{value}" for name, value in _labels(e) if value)
-    return Result(e, "\n".join([e.path, e.title, "", *labels, *_attempts(layout, path)]))
+    return Result(e, "\n".join([e.path, e.title, "", *labels]))
 
 
 def _labels(e: Facts):
@@ -52,14 +50,3 @@ def _labels(e: Facts):
         ("falsified if", e.falsification),
         ("because", e.because),
     )
-
-
-def _attempts(layout: store.Layout, path: str):
-    """One line for each attempt of an experiment that kb opened."""
-    stub = stub_at(layout, path)
-    for attempt in attempts_of(layout, stub) if stub.opened_by_kb else ():
-        done = attempt.measurement
-        checks = f", checks {done.checks}" if done and done.checks else ""
-        stands = f"measured{checks}" if done else "cut off; `kb experiment run` goes on"
-        problem = attempt.problem("change", "parent") or stands
-        yield f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem}"
