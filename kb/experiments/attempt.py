@@ -4,9 +4,10 @@ An attempt is a folder `1`, `2` ... with `plan.json` (written before anything ru
 the digest of the line before it), small texts that were left, and `measured.json` (written last, with the digest of every file).
 Without the last, the attempt was cut off and can be resumed. More repeats are added before the experiment is closed:
 `more-002.json` says how many there are to be, the last word is then `measured-002.json`. What is large or no text lies in a folder
-that git ignores, `artifacts/`; its digests stand in the last word, and it may be absent.
+that git ignores, `artifacts/`; its digests stand in the last word, and it may be absent. Links are not followed.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TypeVar
 from kb import KbError, store
 from kb.experiments.plan import KeptFile, Measurement, More, Plan, Sample, Side
 from kb.experiments.stub import Stub
+from kb.experiments.worktree import digest_within, globbed
 from kb.page import read
 
 SAMPLES = "samples.jsonl"
@@ -24,6 +26,9 @@ _INLINE = 4000
 _SMALL, _SMALL_SIDE = 64 << 10, 256 << 10
 # Signals by which a program falls over (of instructions, aborts, buses, arithmetic, memory): where checks end so, nothing was found wrong.
 _FAULTS = (4, 6, 7, 8, 11)
+# A copy of a file may have this many bytes, and all of one side together so many; what is larger is known by its digest alone.
+_COPY, _COPIES = 16 << 20, 64 << 20
+_MOST_FILES = 500
 _Record = TypeVar("_Record")
 
 
@@ -233,16 +238,44 @@ def with_file(attempt: Attempt, name: str, data: bytes, *, most: int = _SMALL) -
     return replace(attempt, digests={**attempt.digests, name: store.digest_of(data)})
 
 
-def keep(
-    attempt: Attempt, item: KeptFile, data: bytes, *, kept: list[KeptFile]
-) -> tuple[Attempt, KeptFile]:
-    """A file with its copy: beside the samples where it is a small text and these have left room, else with the large ones."""
-    name = f"{item.role}-{item.side}/{item.path}"
-    taken = sum(k.size for k in kept if k.side == item.side and k.copy and not k.large)
-    most = -1 if b"\0" in data else min(_SMALL, _SMALL_SIDE - taken)
-    return with_file(attempt, name, data, most=most), replace(
-        item, copy=name, large=len(data) > most
-    )
+def files_below(home: Path, patterns: tuple[str, ...], inside: Path = Path(".")) -> list[Path]:
+    """Plain files that the patterns name, from the folder of the target or from the top of the repository."""
+    tops = {home / inside, home}
+    matching = {f for p in patterns for top in tops for f in globbed(top, p)}
+    real = home.resolve()
+    plain = (f for f in matching if f.is_file() and not f.is_symlink())
+    return sorted(f for f in plain if f.resolve().is_relative_to(real))
+
+
+def described(home: Path, file: Path, role: str, side: Side) -> KeptFile:
+    """A file by name, digest and size. A name that is no text is shown with its bytes escaped."""
+    name = os.fsencode(file.relative_to(home)).decode("utf-8", "backslashreplace")
+    name = "".join(c if c.isprintable() else "?" for c in name)
+    kind = "profile" if role == "dump" and "profile" in file.name.lower() else role
+    return KeptFile(kind, side, name, digest_within(file), file.stat().st_size)
+
+
+def keep_all(
+    attempt: Attempt, home: Path, files: list[Path], role: str, side: Side
+) -> tuple[Attempt, tuple[KeptFile, ...], tuple[str, ...]]:
+    """The attempt with the files of one folder: copies of those that are not too large. Also what was left out, in words."""
+    kept: list[KeptFile] = []
+    beyond = len(files) - _MOST_FILES
+    left_out = [f"{beyond} more files of the {side}, beyond {_MOST_FILES}"] if beyond > 0 else []
+    room, small = _COPIES, _SMALL_SIDE
+    for file in files[:_MOST_FILES]:
+        item = described(home, file, role, side)
+        if item.digest and item.size <= min(room, _COPY):
+            room -= item.size
+            data, name = store.bytes_of(file), f"{role}-{side}/{item.path}"
+            large = b"\0" in data or item.size > min(_SMALL, small)
+            small -= 0 if large else item.size
+            attempt = with_file(attempt, name, data, most=-1 if large else _SMALL)
+            item = replace(item, copy=name, large=large)
+        elif not item.digest:
+            left_out.append(f"{item.path} of the {side}: {item.size >> 20} MB that cannot be read")
+        kept.append(item)
+    return attempt, tuple(kept), tuple(left_out)
 
 
 def finish(attempt: Attempt, measurement: Measurement) -> Attempt:

@@ -1,30 +1,36 @@
 """Opens an experiment: a stub with its four labels on file before anything runs. Refuses what cannot be judged later, and duplicates in flight.
 
+What `kb check` said then is kept beside the attempts and asked again when it is closed: a page whose receipt is not the one of its
+opening is refused, and one that the cards as of its opening call a repeat.
+
 Numbers are given out under the lock of the pages and the file is created, never replaced: many agents at once get many pages.
 """
 
 import json
 import posixpath
 import re
+import sqlite3
 import unicodedata
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import GateClosed, InFlight
+from kb.experiments.attempt import create, decoded, home_of
 from kb.experiments.proposal import LABELS, ExperimentProposal
-from kb.experiments.receipts import keep_opening
 from kb.experiments.stub import Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.worktree import commit_of
 from kb.page import read, slug_of, text_of
-from kb.refuted.gate import Answer
+from kb.refuted.gate import Answer, Gate
+from kb.refuted.gate import Proposal as Question
 from kb.run.criterion import criteria_of, to_text
 from kb.schema import Verdict, canonical_verdict
 from kb.text import cut, one_line, sentences_of
 from kb.trail import read_facts
 
+_OPENING = "opening.json"
 # Numbers have three digits, more where a target has more experiments.
 _DIGITS = 3
 _LONGEST_SLUG = 60
@@ -132,7 +138,9 @@ def opened(
             replace(proposal, parent=parent), target, path=path, run=run, answer=answer, code=code
         )
         # First, for a page whose opening is not on file could never be closed.
-        keep_opening(layout.root / run, answer, target=target.name, text=text or proposal.text)
+        if answer:
+            question = FiledQuestion(answer.receipt, target.name, text or proposal.text)
+            create(layout.root / run / _OPENING, question)
         try:
             store.create(layout.root / path, data)
         except FileExistsError as error:
@@ -296,3 +304,44 @@ def page_of(
 
 def _link(path: str, other: str) -> str:
     return f"[{Path(other).stem}]({posixpath.relpath(other, posixpath.dirname(path))})"
+
+
+@dataclass(frozen=True, slots=True)
+class FiledQuestion:
+    """The question as it was asked, and the receipt of its answer."""
+
+    receipt: str
+    target: str
+    text: str
+
+
+def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> tuple[str, ...]:
+    """Raises KbError where the receipt of a page is not its own; evidence pages of cards that were filed since, nearest first."""
+    home, receipt = home_of(layout, stub), stub.page.field("receipt")
+    if not receipt:
+        raise KbError(
+            f"{stub.path}: has lost its receipt of `kb check`; restore the front matter that `kb experiment open` wrote"
+        )
+    if stub.baseline:
+        return ()
+    try:
+        opening = decoded(FiledQuestion, home / _OPENING)
+    except KbError as error:
+        raise KbError(
+            f"{stub.path}: {stub.run}/{_OPENING}, which `kb experiment open` wrote, is gone or cannot be read; restore it"
+        ) from error
+    gate = Gate(db)
+    then = gate.check(Question(opening.text, target=opening.target, before=stub.path))
+    problem = (
+        f"its receipt is not that of its opening ({opening.receipt}); restore the front matter"
+        if receipt != opening.receipt
+        else f"its receipt {receipt} let it pass, but the cards of that day call it a repeat of {then.matches[0].path}; "
+        "a receipt is what `kb check` printed"
+        if then.outcome == "repeat"
+        else ""
+    )
+    if problem:
+        raise KbError(f"{stub.path}: {problem}")
+    known = {stub.path, *(m.path for m in then.matches)}
+    now = gate.check(Question(opening.text, target=opening.target))
+    return tuple(m.path for m in now.matches if m.path not in known)

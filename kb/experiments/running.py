@@ -13,13 +13,21 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import worktree
-from kb.experiments.attempt import Attempt, add, begin, extend, finish, with_file
+from kb.experiments.attempt import (
+    Attempt,
+    add,
+    begin,
+    described,
+    extend,
+    files_below,
+    finish,
+    keep_all,
+    with_file,
+)
 from kb.experiments.command import Ended, sandbox_problem, sandbox_weakness
-from kb.experiments.guarding import guarded, held
 from kb.experiments.judging import evidence_of
-from kb.experiments.keeping import described, files_below, keep_all
 from kb.experiments.plan import Measurement, Plan, Sample, Side
-from kb.experiments.planning import RunChoice, plan_of, standing_attempt
+from kb.experiments.planning import RunChoice, guarded, held, plan_of, standing_attempt
 from kb.experiments.stub import stub_in_flight
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
-from kb.harness.conduct import conduct_of, lines_of, page_of, proposals_of
-from kb.harness.transcript import calls_in
+from kb.harness.conduct import calls_in, conduct_of, lines_of, page_of, proposals_of
 from kb.verbs import Caller, Result, argument, flag
 
 _LARGEST = 200 << 20

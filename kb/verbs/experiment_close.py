@@ -7,7 +7,7 @@ from typing import ClassVar
 from kb import KbError, store
 from kb.experiments.closing import Closed, Remarks, close
 from kb.experiments.judging import hint_of
-from kb.experiments.receipts import refuse_forged
+from kb.experiments.opening import refuse_forged
 from kb.experiments.writeback import target_page
 from kb.schema import Verdict
 from kb.verbs import Caller, Result, flag, option
