@@ -15,14 +15,14 @@ import pytest
 from kb.experiments import command
 from kb.experiments.command import Walls, run_command, sandbox_problem
 
-walls = pytest.mark.parametrize("walls", [Walls(), Walls(sandbox=True)], ids=["bare", "sandbox"])
+walls = pytest.mark.parametrize("walls", [None, Walls()], ids=["bare", "sandbox"])
 
 
-def run(command: str, folder: Path, walls: Walls = Walls(), *, timeout_s: float = 60, **env: str):  # noqa: B008
-    if walls.sandbox:
+def run(command: str, folder: Path, walls: Walls | None = None, *, timeout_s: float = 60, **env: str):
+    if walls:
         if sandbox_problem():
             pytest.skip(sandbox_problem())
-        walls = Walls(True, False, (("write", str(folder), str(folder)),))
+        walls = Walls(False, (("write", str(folder), str(folder)),))
     return run_command(command, folder=folder, timeout_s=timeout_s, env={"PATH": os.environ["PATH"], **env}, walls=walls)
 
 
@@ -69,7 +69,7 @@ def test_what_did_not_measure_says_why(command, problem, tmp_path, walls):
 
 def test_gigabytes_of_output_are_read_and_only_head_and_tail_kept(tmp_path):
     ended = run("echo first; head -c 1000000000 /dev/zero; echo; echo METRIC a=3", tmp_path, timeout_s=600)
-    assert ended.lines.values == {"a": 3.0} and ended.output_bytes > 1_000_000_000
+    assert ended.lines.values == {"a": 3.0} and b"\n[... 9994" in ended.output
     assert ended.output.startswith(b"first") and ended.output.endswith(b"METRIC a=3\n") and len(ended.output) < 600_000
 
 
@@ -83,7 +83,7 @@ def test_however_kb_ends_the_benchmark_ends_with_it(tmp_path, number, sandbox):
 from pathlib import Path
 from kb.experiments.command import Walls, run_command
 run_command("(env -i setsid sleep {seconds} &); sleep {seconds}", folder=Path({str(tmp_path)!r}), timeout_s=60, env={{"PATH": "/usr/bin:/bin"}},
-            walls=Walls({sandbox}, False, (("write", {str(tmp_path)!r}, {str(tmp_path)!r}),)))
+            walls=Walls(False, (("write", {str(tmp_path)!r}, {str(tmp_path)!r}),)) if {sandbox} else None)
 """
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     deadline = time.monotonic() + 60
@@ -104,7 +104,7 @@ def test_a_sandbox_shows_the_disk_read_only_but_for_what_may_be_written(tmp_path
         (tmp_path / name / "file").write_text("as it was\n")
     script = "echo x > own/file; echo x > other/file; ls secret; cat secret/file; mount -o remount,rw /; umount secret; ls secret; cat /sys/class/net/eth0/mtu"
     mounts = (("hide", str(tmp_path / "secret"), ""), ("write", str(tmp_path / "own"), str(tmp_path / "own")))
-    ended = run_command(script, folder=tmp_path, timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
+    ended = run_command(script, folder=tmp_path, timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(False, mounts))
     assert (tmp_path / "own" / "file").read_text() == "x\n" and (tmp_path / "other" / "file").read_text() == "as it was\n"
     assert b"as it was" not in ended.output and b"Read-only" in ended.output
 
@@ -112,7 +112,7 @@ def test_a_sandbox_shows_the_disk_read_only_but_for_what_may_be_written(tmp_path
 def test_a_sandbox_knows_whether_it_sees_the_processes_outside(tmp_path):
     from kb.experiments.command import sandbox_weakness
 
-    ended = run("ls /proc | grep -c '^[0-9]'", tmp_path, Walls(sandbox=True))
+    ended = run("ls /proc | grep -c '^[0-9]'", tmp_path, Walls())
     assert (int(ended.output) < 10) == (not sandbox_weakness())
 
 
@@ -127,7 +127,7 @@ def test_a_sandbox_shows_more_folders_than_a_process_may_hold_open(tmp_path):
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, most[1]))
     try:
-        ended = run_command(f"ls {tmp_path}/*/here | wc -l", folder=Path("/"), timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
+        ended = run_command(f"ls {tmp_path}/*/here | wc -l", folder=Path("/"), timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(False, mounts))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
     assert (ended.problem, ended.output.strip()) == ("", b"300")
@@ -145,7 +145,7 @@ def test_a_sandbox_leads_to_no_program_outside_and_to_nothing_of_the_machine(tmp
     code = f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect({str(tmp_path / 'socket')!r})\ns.send(b'x')\n"
     script = f"{sys.executable} -c {shlex.quote(code)}; cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness; ls /dev/pts; {sys.executable} -c 'import pty; pty.openpty()' && echo terminal"
     doors = tuple(("hide", door, "") for door in _doors(network=False))
-    ended = run_command(script, folder=tmp_path, timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, doors))
+    ended = run_command(script, folder=tmp_path, timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(False, doors))
     assert b"ConnectionRefusedError" in ended.output and b"terminal" in ended.output
     assert b"Read-only file system" in ended.output or b"ermission denied" in ended.output
     assert b"ptmx" in ended.output and not any(line.isdigit() for line in ended.output.splitlines())

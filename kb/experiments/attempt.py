@@ -106,35 +106,31 @@ def _last_word(added: int) -> str:
 
 def home_of(layout: store.Layout, stub: Stub) -> Path:
     """Folder of an experiment's attempts. Raises KbError where its page names one that is not its own: outside of sources/, or another page's."""
-    if not _is_own(layout, stub):
+    home = layout.root / stub.run
+    inside = stub.run.startswith("sources/") and store.is_inner(stub.run)
+    own = inside and layout.holds(home / "plan.json")
+    for file in sorted(home.glob("[0-9]*/plan.json"))[:1] if own else ():
+        owner = decoded(Plan, file).page
+        # A page that was moved has left its old place.
+        other = layout.root / owner if store.is_inner(owner) and owner != stub.path else None
+        if other and other.is_file():
+            own = read(owner, store.bytes_of(other)).field("run") != stub.run
+    if not own:
         raise KbError(
             f"{stub.path}: run: {stub.run[:200]!r}: attempts stand below sources/ of this knowledge base, in a folder of this page alone; "
             "restore the line that `kb experiment open` wrote"
         )
-    return layout.root / stub.run
-
-
-def _is_own(layout: store.Layout, stub: Stub) -> bool:
-    home = layout.root / stub.run
-    inside = stub.run.startswith("sources/") and store.is_inner(stub.run)
-    if not inside or not layout.holds(home / "plan.json"):
-        return False
-    plans = sorted(home.glob("[0-9]*/plan.json"))
-    owner = decoded(Plan, plans[0]).page if plans else stub.path
-    other = layout.root / owner
-    # A page that was moved has left its old place.
-    shared = store.is_inner(owner) and owner != stub.path and other.is_file()
-    return not shared or read(owner, store.bytes_of(other)).field("run") != stub.run
+    return home
 
 
 def attempts_of(layout: store.Layout, stub: Stub) -> tuple[Attempt, ...]:
-    """Attempts of one experiment, oldest first. A folder without a plan is none; nor is one in a folder that is not the page's.
+    """Attempts of one experiment, oldest first; none of a page that kb did not open. A folder without a plan is none.
 
     Raises KbError for a record that was changed by hand or cut off.
     """
-    if not _is_own(layout, stub):
+    if not stub.run:
         return ()
-    home = layout.root / stub.run
+    home = home_of(layout, stub)
     names = (p.parent.name for p in home.glob("*/plan.json"))
     numbers = sorted(int(n) for n in names if n.isdecimal() and n.isascii())
     return tuple(_attempt(layout, stub.run, home / str(n)) for n in numbers)

@@ -108,7 +108,7 @@ def _ruled(
     Raises KbError for a page without a receipt, nothing finished, or a win that would be sealed as less for want of something to look for.
     """
     path = stub.path
-    if not stub.opened_by_kb:
+    if not stub.run:
         raise KbError(
             f"{path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves"
         )
@@ -156,7 +156,7 @@ def _closed_again(
     seal, page = stub.page.field(SEAL), stub.page
     notes = superseding(text_of(stub.data), seal=seal)
     stands = notes[-1].verdict if notes else stub.facts.verdict.canonical or Verdict.OTHER
-    attempt = last_attempt(layout, stub) if stub.opened_by_kb else None
+    attempt = last_attempt(layout, stub)
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
     is_known = measured in {page.field("measured"), *(n.evidence for n in notes)}
     # Closing that was killed between page and log is made good, whatever this call says.

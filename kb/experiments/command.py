@@ -30,9 +30,8 @@ _GRACE_S = 20.0
 @dataclass(frozen=True, slots=True)
 class Walls:
     """What a command sees of the disk, beyond which it is read-only: `mounts` in order, as (how, where, source) with how one of
-    over (changes go elsewhere), hide (an empty folder), read and write. Without `sandbox` nothing of this holds."""
+    over (changes go elsewhere), hide (an empty folder), read and write."""
 
-    sandbox: bool = False
     network: bool = False
     mounts: tuple[tuple[str, str, str], ...] = ()
 
@@ -61,7 +60,7 @@ def run_command(
     folder: Path,
     timeout_s: float,
     env: Mapping[str, str],
-    walls: Walls,
+    walls: Walls | None,
     keep: int = 16 << 10,
 ) -> Ended:
     """Run one command to its end, or end it at the deadline, and all that it started. `keep` bytes of head and of tail stay."""
@@ -72,9 +71,9 @@ def run_command(
         "parent": os.getpid(),
         "command": command,
         "folder": os.fspath(folder),
-        "sandbox": walls.sandbox,
-        "network": walls.network,
-        "mounts": walls.mounts,
+        "sandbox": walls is not None,
+        "network": not walls or walls.network,
+        "mounts": walls.mounts if walls else (),
     }
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", os.fspath(_SUPERVISOR)],
@@ -162,5 +161,4 @@ def sandbox_weakness() -> str:
 
 
 def _problem_in_sandbox(script: str) -> str:
-    walls = Walls(sandbox=True)
-    return run_command(script, folder=Path("/"), timeout_s=60, env={}, walls=walls).problem
+    return run_command(script, folder=Path("/"), timeout_s=60, env={}, walls=Walls()).problem

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from kb import KbError, store
 from kb.experiments import worktree
-from kb.experiments.attempt import Attempt, attempts_of, home_of, last_attempt, refuse_tampered
+from kb.experiments.attempt import Attempt, attempts_of, last_attempt, refuse_tampered
 from kb.experiments.plan import Pairs, Plan
 from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Method, Target, repository_of
@@ -82,7 +82,6 @@ def standing_attempt(layout: store.Layout, stub: Stub, choice: RunChoice) -> Att
 
     Raises KbError where the newest is measured and nobody said what for, and where repeats would tell nothing more.
     """
-    home_of(layout, stub)
     last = last_attempt(layout, stub)
     if choice.again or not (last or choice.more):
         return None

@@ -37,20 +37,16 @@ class Stub:
         if self.page.field("status").lower() == "filed" or self.page.field(SEAL):
             return True
         # A stub named after a baseline reads as one before anything is measured.
-        return not self.opened_by_kb and self.facts.verdict.canonical is not None
-
-    @property
-    def opened_by_kb(self) -> bool:
-        return bool(self.page.field("run"))
+        return not self.run and self.facts.verdict.canonical is not None
 
     @property
     def run(self) -> str:
-        """Folder of its attempts, relative to the knowledge base."""
+        """Folder of its attempts, relative to the knowledge base; empty for a page that kb did not open."""
         return self.page.field("run")
 
     @property
     def baseline(self) -> bool:
-        return self.opened_by_kb and not self.page.field("parent")
+        return bool(self.run) and not self.page.field("parent")
 
     def falsification(self, metrics: tuple[str, ...]) -> tuple[Falsification, ...]:
         """The criteria of the front matter, else of the page's label; none for a baseline."""
@@ -87,12 +83,12 @@ def _elsewhere(layout: store.Layout, path: str) -> str:
 def stub_in_flight(layout: store.Layout, path: str, *, filed: bool = False) -> Stub:
     """The stub at a path. Raises KbError for a page that `kb experiment open` did not make, and, unless `filed` ones do, for a filed one."""
     stub = stub_at(layout, path)
-    if stub.filed and not (filed and stub.opened_by_kb):
+    if stub.filed and not (filed and stub.run):
         raise KbError(
             f"{path}: is filed already; `--more N` and `audit` complete its evidence and `close` adds a dated note, "
             "anything else is a new experiment: `kb experiment open`"
         )
-    if not stub.opened_by_kb:
+    if not stub.run:
         raise KbError(
             f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one"
         )

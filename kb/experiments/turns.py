@@ -146,9 +146,9 @@ class Bench:
         self._compare(plan, side, moved)
         return ended
 
-    def _walls(self, plan: Plan, home: Path, side: Side) -> Walls:
+    def _walls(self, plan: Plan, home: Path, side: Side) -> Walls | None:
         if plan.walls.startswith("none"):
-            return Walls()
+            return None
         own = os.path.realpath(os.path.expanduser("~"))
         above = own not in ("/", "/tmp") and not own.startswith("/tmp/")
         shown = sorted(e.path for e in os.scandir("/tmp") if e.is_dir(follow_symlinks=False))
@@ -162,7 +162,7 @@ class Bench:
             *(("write", p, p) for p in (*self._pinned(plan, home), *writable) if os.path.isdir(p)),
         ]
         mounts += [("hide", door, "") for door in _doors(network=self.target.network)]
-        return Walls(True, self.target.network, tuple(mounts))
+        return Walls(self.target.network, tuple(mounts))
 
     def _pinned(self, plan: Plan, home: Path) -> list[str]:
         """Folders of the tree that hold protected files: as mounts they cannot be moved out of the way for a while."""

@@ -48,7 +48,7 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
         caller.tables(layout).close()
     elif not caller.knows(layout, stub.path):
         caller.build(layout)
-    if stub.opened_by_kb and not stub.filed:
+    if stub.run and not stub.filed:
         with closing(store.state(layout)) as db:
             since = refuse_forged(layout, stub, db)
         if since:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 
 from kb import KbError, store
@@ -23,20 +23,11 @@ from kb.verbs.experiment import StatesProposal, trail_of
 _REASON = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """The page that was filed, and what the gate answered."""
-
-    path: str
-    outcome: str
-    receipt: str
-
-
 def run(
     request: StatesProposal,
     caller: Caller,
     look: Callable[[Target, str, str], None] | None = None,
-) -> Result[Opening]:
+) -> Result[dict[str, str]]:
     """`look` may refuse before a page is filed; it is told target, parent and the parent's commit."""
     layout, name = caller.layout(), request.proposal
     proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
@@ -57,11 +48,11 @@ def run(
         _tell(layout, caller, proposal, target)
     caller.build(layout, again=True)
     if answer is None:
-        return Result(Opening(path, "none", "baseline"), path)
+        return Result({"path": path, "outcome": "none", "receipt": "baseline"}, path)
     for match in answer.matches[:3] if answer.outcome != "clear" else ():
         because = cut(match.because, _REASON)
         caller.talk(f"near {match.path} ({match.kind}, {match.verdict}): {because}")
-    return Result(Opening(path, answer.outcome, answer.receipt), path)
+    return Result({"path": path, "outcome": answer.outcome, "receipt": answer.receipt}, path)
 
 
 def _gate(

@@ -32,10 +32,10 @@ class TryExperiment(StatesLesson, StatesCode, StatesProposal):
 def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
     if not (request.proposal or request.hypothesis or request.baseline):
         raise KbError("give a PROPOSAL: a markdown file with the four labels; or --baseline")
-    outcome, receipt = "in flight", ""
+    opening = {"outcome": "in flight", "receipt": ""}
     try:
         opening = experiment_open.run(request, caller, partial(_look, request, caller)).value
-        path, outcome, receipt = opening.path, opening.outcome, opening.receipt
+        path = opening["path"]
     except InFlight as standing:
         path = standing.path
         caller.talk(
@@ -50,7 +50,7 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
     done = experiment_close.run(close, caller, foreseen=foreseen)
     failed = done.value.verdict in (Verdict.INVALID, Verdict.CRASH)
-    closed = replace(done.value, outcome=outcome, receipt=receipt)
+    closed = replace(done.value, outcome=opening["outcome"], receipt=opening["receipt"])
     return Result(closed, done.text, FINDINGS if failed else FINE)
 
 
