@@ -273,7 +273,8 @@ def test_a_run_that_is_killed_leaves_no_benchmark_and_goes_on_where_it_stopped(l
     change = loop.commit(to(90))
     seconds = f"300.{int(number)}"
     bench = f'sh bench.sh; test "$KB_SIDE" = parent || test -e $KB_REPOSITORY/../gate || sleep {seconds}'
-    process = subprocess.Popen([sys.executable, "-m", "kb", "experiment", "run", path, "--commit", change, "--bench", bench, "--warmup", "0"], cwd=loop.layout.root,
+    loop.state(benchmark=bench, warmup="0")
+    process = subprocess.Popen([sys.executable, "-m", "kb", "experiment", "run", path, "--commit", change], cwd=loop.layout.root,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     until(lambda: sleeping(seconds))
     os.kill(process.pid, number)

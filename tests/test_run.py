@@ -1,7 +1,7 @@
 """The run record, quantities as people write them, and the published table of metric directions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import KbError
@@ -114,6 +114,7 @@ RUNS = st.builds(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RUNS)
 def test_a_run_written_as_a_line_is_read_back_the_same(run):
     assert from_line(to_line(run)) == run

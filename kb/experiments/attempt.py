@@ -263,7 +263,7 @@ def keep_all(
         item = described(home, file, role, side)
         if item.digest and item.size <= min(room, _COPY):
             room -= item.size
-            data, name = store.bytes_of(file), f"{role}-{side}/{item.path}"
+            data, name = store.bytes_of(file), f"{item.role}-{side}/{item.path}"
             large = b"\0" in data or item.size > min(_SMALL, small)
             small -= 0 if large else item.size
             attempt = with_file(attempt, name, data, most=-1 if large else _SMALL)

@@ -55,8 +55,7 @@ def evidence_of(
     primary = _primary(target, attempt)
     if not (plan.metric or target.metric) and len(attempt.metrics) > 1:
         raise KbError(
-            f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in {target.path or 'the page of the target'}, "
-            "or measure --again with --metric"
+            f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in {target.path or 'the page of the target'}"
         )
     timed = [name for name in attempt.metrics if attempt.values(name, "change")]
     measured = tuple(_measured(target, attempt, name) for name in timed)

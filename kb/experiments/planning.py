@@ -43,29 +43,11 @@ class CodeChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RunChoice(CodeChoice):
-    """How it is measured. `edited` takes uncommitted edits of known files, `more` adds so many repeats to what is measured, `again` measures anew."""
+    """`edited` takes uncommitted edits of known files, `more` adds so many repeats to what is measured, `again` measures anew."""
 
-    bench: str = ""
-    checks: str = ""
-    profile: str = ""
-    build: str = ""
-    metric: str = ""
-    warmup: int | None = None
-    timeout: float = 0.0
     edited: bool = False
     again: bool = False
     more: int = 0
-
-    def method(self, target: Target) -> Target:
-        """The target as it is measured this time."""
-        same = ("build", "checks", "profile", "metric", "repeats")
-        stated = {name: getattr(self, name) for name in same}
-        stated |= {"benchmark": self.bench, "timeout_s": self.timeout}
-        method = replace(target, **{name: value for name, value in stated.items() if value})
-        warmup = target.warmup if self.warmup is None else self.warmup
-        # Two doublings halve an interval; what is open then is dear, and its owner says how many more.
-        most = max(method.repeats, self.most or target.most or 4 * method.repeats)
-        return replace(method, warmup=warmup, most=most)
 
     @property
     def variables(self) -> Pairs:
@@ -114,7 +96,7 @@ def standing_attempt(layout: store.Layout, stub: Stub, choice: RunChoice) -> Att
 def plan_of(
     layout: store.Layout,
     stub: Stub,
-    method: Target,
+    target: Target,
     *,
     choice: RunChoice,
     repository: Path,
@@ -136,12 +118,16 @@ def plan_of(
             f"`kb experiment close {stub.path} --overrule inconclusive --reason TEXT` gives it up"
         )
         edited = _edited(repository, parent, change, choice=choice, without=without, then=then)
-    strayed = (p for p in edited if method.allowed and not worktree.matches(p, method.allowed))
+    strayed = (p for p in edited if target.allowed and not worktree.matches(p, target.allowed))
+    repeats = choice.repeats or target.repeats
+    # Two doublings halve an interval; what is open then is dear, and its owner says how many more.
+    most = max(repeats, choice.most or target.most or 4 * repeats)
+    method = {f.name: getattr(target, f.name) for f in fields(Method)}
     return Plan(
-        **{f.name: getattr(method, f.name) for f in fields(Method)},
+        **method | {"repeats": repeats, "most": most},
         number=1 + max((a.plan.number for a in attempts_of(layout, stub)), default=0),
         page=stub.path,
-        target=method.name,
+        target=target.name,
         started=now,
         repository=str(repository),
         change=change,
@@ -150,7 +136,7 @@ def plan_of(
         changed=edited,
         strayed=tuple(strayed),
         host=host_facts(),
-        keep=method.artifact_folder,
+        keep=target.artifact_folder,
     )
 
 
@@ -266,7 +252,7 @@ def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> P
     checks = plan.checks or next(scripts[_CHECKS], "")
     if not benchmark:
         raise KbError(
-            f"no benchmark: say `benchmark:` in {target.path or 'the page of the target'} or --bench COMMAND, or commit {_BENCHMARKS[1]}; "
+            f"no benchmark: say `benchmark:` in {target.path or 'the page of the target'} or commit {_BENCHMARKS[1]}; "
             "it prints METRIC name=value lines"
         )
     measuring = (*_script(benchmark, first), *_script(checks, first))

@@ -49,12 +49,11 @@ def record(
     target: Target,
     *,
     files: dict[Side, tuple[Path, ...]],
-    metric: str,
     again: bool,
     now: str,
 ) -> Attempt:
     """File runs of the change and of its parent as one attempt. Raises KbError where a file is no record."""
-    metric = metric or target.metric
+    metric = target.metric
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = stub_in_flight(layout, path)
         last = last_attempt(layout, stub)

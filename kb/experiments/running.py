@@ -66,7 +66,7 @@ def run(
             attempt.plan
             if attempt
             else plan_of(
-                layout, stub, choice.method(target),
+                layout, stub, target,
                 choice=choice, repository=repository, now=now, note=note,
             )
         )  # fmt: skip

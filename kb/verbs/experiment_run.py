@@ -26,16 +26,6 @@ class RunExperiment(StatesCode, RunChoice, NamesExperiment):
     """What is measured, how often, or which files hold what was measured elsewhere."""
 
     HELPS: ClassVar = {
-        name: option(f"the {name} command (default: the target page's)", metavar="COMMAND")
-        for name in ("bench", "checks", "profile", "build")
-    } | {
-        "metric": option("the metric that decides (default: the target page's)", metavar="NAME"),
-        "warmup": option(
-            "runs of each side that do not count (default: the target page's, else 1)", metavar="N"
-        ),
-        "timeout": option(
-            "limit of each command (default: the target page's, else 600)", metavar="SECONDS"
-        ),
         "edited": flag("measure uncommitted edits of known files as a commit under refs/kb/"),
         "again": flag("measure another attempt; the earlier ones stay on file"),
         "more": option(
@@ -111,11 +101,9 @@ def _attempt(
     target: Target,
 ) -> Attempt:
     """What was measured, here or elsewhere."""
-    counts = (request.repeats, request.most, request.warmup or 0, request.more)
-    if min(*counts, request.timeout) < 0 or max(counts) > _MOST_RUNS:
-        raise KbError(
-            f"--repeats, --most, --warmup, --timeout and --more take positive numbers, counts of {_MOST_RUNS} at most"
-        )
+    counts = (request.repeats, request.most, request.more)
+    if min(counts) < 0 or max(counts) > _MOST_RUNS:
+        raise KbError(f"--repeats, --most and --more take numbers up to {_MOST_RUNS}")
     same = ("page", "target", "repo", "more")
     others = (f.name for f in fields(request) if f.name not in same and getattr(request, f.name))
     beside = [f"--{name.replace('_', '-')}" for name in others]
@@ -132,7 +120,6 @@ def _attempt(
             stub.path,
             target,
             files={side: tuple(map(caller.file, names)) for side, names in records.items()},
-            metric=request.metric,
             again=request.again,
             now=caller.now,
         )

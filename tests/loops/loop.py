@@ -1,6 +1,7 @@
 """A loop as tests drive it: a knowledge base beside the git repository that it optimizes."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ import pytest
 
 from kb import store
 from kb.cli import main
+
+STATED = ("--bench", "--build", "--checks", "--profile", "--warmup", "--timeout")
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,27 @@ class Loop:
         who = ("-c", "user.name=loop", "-c", "user.email=loop@localhost", "-c", "commit.gpgsign=false")
         return subprocess.run(["git", *who, "-C", self.repository, *words], check=True, capture_output=True, text=True).stdout.strip()
 
+    def state(self, **stated: str) -> None:
+        """Set fields of the target page."""
+        page = self.layout.root / f"wiki/targets/{self.target}.md"
+        text = page.read_text()
+        for key, value in stated.items():
+            text = re.sub(rf"(?m)^{key}: .*\n", "", text)
+            text = text.replace("type: target\n", f"type: target\n{key}: {json.dumps(value)}\n", 1)
+        page.write_text(text)
+
     def run(self, *words: str, ok: tuple[int, ...] = (0,)) -> Told:
-        """`kb experiment WORDS`, in this process."""
+        """`kb experiment WORDS`, in this process; of a run `--bench COMMAND` and its like stand on the target page for as long as it takes."""
+        page = self.layout.root / f"wiki/targets/{self.target}.md"
+        stated = {name.removeprefix("--"): value for name, value in zip(words, words[1:], strict=False) if name in STATED and words[0] == "run"}
+        if stated:
+            words = [w for before, w in zip(("", *words), words, strict=False) if before not in STATED and w not in STATED]
+            text = page.read_text()
+            self.state(**{"benchmark" if key == "bench" else key: value for key, value in stated.items()})
+            try:
+                return self.run(*words, ok=ok)
+            finally:
+                page.write_text(text)
         self.capsys.readouterr()
         code = main(["experiment", *map(str, words)])
         told = Told(*self.capsys.readouterr())
