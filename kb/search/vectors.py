@@ -6,11 +6,11 @@ which vector is worked out from the tables each time, so the two cannot disagree
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from kb import KbError, store
+from kb import store
 from kb.search import Hit, chunk_at, find, without_links
 from kb.search.encoder import Encoder
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kb.search.chroma import Shared
 
 _FILE = "vectors.db"
-_TABLE = "create table if not exists vector (model text not null, digest text not null, parts integer not null, rows blob not null, primary key (model, digest))"
+_TABLE = "create table vector (model text not null, digest text not null, row blob not null, primary key (model, digest))"
 
 # Sections encoded between two commits: what a killed run loses at most.
 _BATCH = 64
@@ -66,29 +66,23 @@ def sync(
     """
     sections, texts = _sections(db)
     model = encoder.model.key
-    with store.lock(layout, "vectors"), _opened(layout, writable=True) as kept:
-        kept.execute(_TABLE)
+    with (
+        store.lock(layout, "vectors"),
+        contextlib.closing(store.cache(layout, _FILE, (_TABLE,))) as kept,
+    ):
         have = {d for (d,) in kept.execute("select digest from vector where model = ?", (model,))}
         missing, gone = sorted(texts.keys() - have), sorted(have - texts.keys())
-        fetched = 0
-        if shared:
-            for some in _batches(missing, 1000):
-                from_shared = shared.fetch(some)
-                _keep(kept, model, from_shared)
-                fetched += len(from_shared)
-                have |= from_shared.keys()
-            missing = [d for d in missing if d not in have]
-        for start, some in zip(
-            range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=True
-        ):
+        from_shared = shared.fetch(missing) if shared else {}
+        _keep(kept, model, from_shared)
+        missing = [digest for digest in missing if digest not in from_shared]
+        for start in range(0, len(missing), _BATCH):
             note(start, len(missing))
-            encoded = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
-            _keep(kept, model, encoded)
-            if shared:
-                shared.keep(encoded)
+            some = missing[start : start + _BATCH]
+            encoded = encoder.passages([texts[digest] for digest in some])
+            _keep(kept, model, dict(zip(some, encoded, strict=True)))
         if shared:
-            for some in _batches(sorted(texts.keys() - shared.known(sorted(texts))), 1000):
-                shared.keep(_rows(kept, model, some))
+            rows = _stored(kept, model, texts.keys() - shared.known(sorted(texts)))
+            shared.keep(rows)
             shared.remove(gone)
         kept.execute("begin immediate")
         kept.executemany(
@@ -96,22 +90,7 @@ def sync(
         )
         kept.execute("delete from vector where model != ?", (model,))
         kept.execute("commit")
-    return Synced(len(sections), len(missing), fetched, len(gone))
-
-
-@contextlib.contextmanager
-def _opened(layout: store.Layout, *, writable: bool = False) -> Iterator[sqlite3.Connection]:
-    try:
-        with contextlib.closing(store.state(layout, writable=writable, name=_FILE)) as kept:
-            yield kept
-    except sqlite3.DatabaseError as error:
-        raise KbError(
-            f"{layout.state / _FILE}: {error}; if it stays so, delete the file: `kb build --vectors` makes it again"
-        ) from error
-
-
-def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (items[i : i + size] for i in range(0, len(items), size))
+    return Synced(len(sections), len(missing), len(from_shared), len(gone))
 
 
 def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[str, str]]]:
@@ -137,23 +116,19 @@ def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[s
 def _keep(kept: sqlite3.Connection, model: str, rows: "Mapping[str, np.ndarray]") -> None:
     kept.execute("begin immediate")
     kept.executemany(
-        "insert or replace into vector values (?, ?, ?, ?)",
-        [(model, d, len(r), r.tobytes()) for d, r in rows.items()],
+        "insert or replace into vector values (?, ?, ?)",
+        [(model, digest, row.tobytes()) for digest, row in rows.items()],
     )
     kept.execute("commit")
 
 
-def _rows(kept: sqlite3.Connection, model: str, digests: Sequence[str]) -> "dict[str, np.ndarray]":
+def _stored(
+    kept: sqlite3.Connection, model: str, wanted: Collection[str]
+) -> "dict[str, np.ndarray]":
     import numpy as np
 
-    marks = ", ".join("?" * len(digests))
-    return {
-        d: np.frombuffer(rows, "float16").reshape(parts, -1)
-        for d, parts, rows in kept.execute(
-            f"select digest, parts, rows from vector where model = ? and digest in ({marks}) order by digest",
-            (model, *digests),
-        )
-    }
+    rows = kept.execute("select digest, row from vector where model = ? order by digest", (model,))
+    return {d: np.frombuffer(row, "float16") for d, row in rows if d in wanted}
 
 
 class Vectors:
@@ -164,16 +139,13 @@ class Vectors:
 
         self.db, self.encoder = db, encoder
         sections, texts = _sections(db)
-        stored = _stored(layout, encoder.model.key, texts)
+        with contextlib.closing(store.cache(layout, _FILE, (_TABLE,))) as kept:
+            stored = _stored(kept, encoder.model.key, texts)
         self.missing = sum(s.digest not in stored for s in sections)
         self.sections = [s for s in sections if s.digest in stored]
-        order = {digest: place for place, digest in enumerate(sorted(stored))}
-        parts = [np.frombuffer(stored[d][1], "float16").reshape(stored[d][0], -1) for d in order]
-        # One row a part of a text, and where each text starts: texts that stand on several pages are compared once.
-        self._rows = (
-            np.concatenate(parts).astype("float32") if parts else np.zeros((0, 1), "float32")
-        )
-        self._starts = np.cumsum([0, *(len(p) for p in parts)])[:-1]
+        # Texts that stand on several pages are compared once.
+        order = {digest: place for place, digest in enumerate(stored)}
+        self._rows = np.array([*stored.values()] or [[0.0]], dtype="float32")
         self._text = np.array([order[s.digest] for s in self.sections], dtype=int)
 
     def similar(
@@ -184,14 +156,12 @@ class Vectors:
         types: Collection[str] = (),
         paths: Collection[str] | None = None,
     ) -> list[Hit]:
-        """Sections by cosine of their best part, best first, ties by path and place; `types` and `paths` narrow down which pages are asked."""
+        """Sections by cosine, best first, ties by path and place; `types` and `paths` narrow down which pages are asked."""
         import numpy as np
 
         if not self.sections:
             return []
-        scores = np.round(
-            np.maximum.reduceat(self._rows @ self.encoder.question(question), self._starts), 5
-        )[self._text]
+        scores = np.round(self._rows @ self.encoder.question(question), 5)[self._text]
         hits: list[Hit] = []
         for place in np.argsort(-scores, kind="stable"):
             section = self.sections[place]
@@ -228,21 +198,6 @@ class Vectors:
             Hit(chunk, hits[chunk].type, hits[chunk].page_title, score)
             for chunk, score in fused([[h.chunk for h in r] for r in rankings])[:limit]
         ]
-
-
-def _stored(
-    layout: store.Layout, model: str, wanted: Collection[str]
-) -> dict[str, tuple[int, bytes]]:
-    if not (layout.state / _FILE).is_file():
-        return {}
-    with _opened(layout) as kept:
-        return {
-            d: (parts, rows)
-            for d, parts, rows in kept.execute(
-                "select digest, parts, rows from vector where model = ?", (model,)
-            )
-            if d in wanted
-        }
 
 
 # Cormack, Clarke and Büttcher, SIGIR 2009: how little the first place of one ranking weighs against agreement between rankings.

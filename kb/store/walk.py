@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 # `.PAGE.md.k3x_9a0b.kb-tmp`, as `write` names what it begins; a killed writer leaves it behind.
 _LEFT_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.kb-tmp")
-_LEFT = ("left-behind", "", "")
 # Signs that break a line, steer a terminal or turn the direction of writing.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
@@ -52,24 +50,65 @@ class Scan:
     folders: Mapping[str, int] = field(default_factory=dict)
 
 
-def look_of(layout: Layout) -> str:
-    """Count and times of the files and folders below wiki/: cheap to take, and different after most edits. Empty for very many."""
-    return _looked_at(layout)[0]
-
-
 # The last look at each wiki, with the folders and pages that it met: a server takes many looks at the same.
 _LOOKS: dict[str, tuple[str, list[str], list[str]]] = {}
 # Ends of pipes to processes that look for this one, and wait for a question.
 _LOOKERS: "list[Connection]" = []
 
 
+def look_of(layout: Layout) -> str:
+    """Count and times of the files and folders below wiki/: cheap to take, and different after most edits. Empty for very many."""
+    wiki, root, count = os.fspath(layout.wiki), os.fspath(layout.root), 0
+    look, *places = _LOOKS.get(wiki, ("", [], []))
+    # A page that comes or goes is written into its folder, so that no folder need be listed again where all times are the same.
+    if look and _times_of(*places) == look.partition(" ")[2]:
+        return look
+    folders, pages = [wiki], []
+    for folder in folders:
+        with suppress(OSError), os.scandir(folder) as entries:  # The rest is the build's matter.
+            for entry in entries:
+                count += 1
+                if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
+                    pages.append(entry.path)
+                elif entry.is_dir(follow_symlinks=False) and _may_hold(entry.name, folder == root):
+                    folders.append(entry.path)
+        if count > _MOST_LOOKED_AT:
+            return ""
+    _LOOKS[wiki] = f"{count} {_times_of(folders, pages)}", folders, pages
+    return _LOOKS[wiki][0]
+
+
+def _may_hold(name: str, at_root: bool) -> bool:
+    """Whether a folder of this name is looked into for pages."""
+    return name[0] != "." and not (at_root and name in _NO_PAGES)
+
+
+def _times_of(folders: list[str], pages: list[str]) -> str:
+    """The sum of the times at which folders and pages were written, which a further writing raises; empty where one is gone."""
+    with suppress(OSError):
+        return f"{sum(map(_MTIME, chain(map(os.stat, folders), map(os.lstat, pages)))):x}"
+    return ""
+
+
 def changed_since(layout: Layout, db: sqlite3.Connection) -> Callable[[], bool]:
-    """Whether the wiki looks other than when the tables were built, for whoever asks for the answer; the look may begin at once."""
-    known = db.execute("select value from meta where key = 'look'").fetchone()
-    if not known or not known[0]:
-        return lambda: False
-    look = _look_begun(layout)
-    return lambda: look() != known[0]
+    """Whether the wiki looks other than when the tables were built, for whoever asks for the answer; a process that looks aside begins at once."""
+    row = db.execute("select value from meta where key = 'look'").fetchone()
+    known = row[0] if row else ""
+    looking: list[Connection] = []
+    with suppress(IndexError, OSError):
+        looker = _LOOKERS.pop()
+        looker.send(layout)
+        looking.append(looker)
+
+    def changed() -> bool:
+        with suppress(EOFError, OSError):
+            for looker in looking:
+                look = looker.recv()
+                _LOOKERS.append(looker)
+                return look != known
+        return look_of(layout) != known
+
+    return changed if known else lambda: False
 
 
 def look_aside() -> None:
@@ -88,67 +127,7 @@ def _look_for(asking: "Connection", own: "Connection") -> None:
     signal(SIGINT, SIG_IGN)
     with suppress(EOFError, OSError):
         for layout in iter(own.recv, None):
-            own.send(_look_again(layout))
-
-
-def _look_begun(layout: Layout) -> Callable[[], str]:
-    """A look that begins where a process waits to take it, or is taken here when it is asked for."""
-    try:
-        looker = _LOOKERS.pop()
-        looker.send(layout)
-    except (IndexError, OSError):
-        return partial(_look_again, layout)
-
-    def look() -> str:
-        with suppress(EOFError, OSError):
-            answer = looker.recv()
-            _LOOKERS.append(looker)
-            return answer
-        return _look_again(layout)
-
-    return look
-
-
-def _look_again(layout: Layout) -> str:
-    """A look, from the times of what the last one met where these are the same."""
-    wiki = os.fspath(layout.wiki)
-    look, *places = _LOOKS.get(wiki, ("", [], []))
-    # A page that comes or goes is written into its folder, so that no folder need be listed again.
-    if not look or _times_of(*places) != look.partition(" ")[2]:
-        _LOOKS[wiki] = _looked_at(layout)
-    return _LOOKS[wiki][0]
-
-
-def _times_of(folders: list[str], pages: list[str]) -> str:
-    """The sum of the times at which folders and pages were written, which a further writing raises; empty where one is gone."""
-    try:
-        times = map(_MTIME, chain(map(os.stat, folders), map(os.lstat, pages)))
-        return f"{sum(times):x}"
-    except OSError:
-        return ""
-
-
-def _looked_at(layout: Layout) -> tuple[str, list[str], list[str]]:
-    """A look, with the folders and pages that it met."""
-    count, pages = 0, []
-    folders = [os.fspath(layout.wiki)]
-    for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    count += 1
-                    if entry.is_dir(follow_symlinks=False):
-                        if not entry.name.startswith(".") and (
-                            folder != os.fspath(layout.root) or entry.name not in _NO_PAGES
-                        ):
-                            folders.append(entry.path)
-                    elif entry.name.endswith(".md"):
-                        pages.append(entry.path)
-        except OSError:
-            continue  # What cannot be looked at is the build's matter.
-        if count > _MOST_LOOKED_AT:
-            return "", [], []
-    return f"{count} {_times_of(folders, pages)}", folders, pages
+            own.send(look_of(layout))
 
 
 # A disk tells two writings of a file apart that lie further apart than this: two seconds on the coarsest.
@@ -168,36 +147,28 @@ def scan(
 
     Raises KbError where the wiki's folder is missing or an unconfirmed link: an empty answer would empty every table.
     """
-    _refuse_missing(layout)
+    homes = _homes(layout)
     kept = _untouched(layout, since) if since else Scan({}, ())
     starts = since.folders.keys() - kept.folders.keys() if since else {layout.page("")}
     before, fresh, times = known or {}, {**kept.known}, {**kept.folders}
     findings, left = [*kept.findings], list[str]()
     settled = _moment(layout) - _TICK_NS if known is not None else 0
-    homes = os.path.realpath(layout.root), os.path.realpath(layout.wiki)
-    pages = (
-        _walk(layout, start, homes, before, times, {*starts, *times} - {start})
-        for start in sorted(starts)
-    )
-    for path, entry, problem in chain.from_iterable(pages):
-        try:
-            if problem is _LEFT:
-                left.append(path)
-            elif problem:
-                code, message, hint = problem
-                findings.append(
-                    Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint)
-                )
-            else:
-                stat = _stat_of(entry, settled) if known is not None else ""
-                same = before.get(path)
-                fresh[path] = (
-                    same
-                    if same is not None and stat == same[0] != ""
-                    else (stat, digest_of(_content(layout, path)))
-                )
-        except (KbError, OSError) as error:
-            findings.append(_unreadable(path, error))
+    for start in sorted(starts):
+        others = {*starts, *times} - {start}
+        for place in _walk(layout, start, homes, before, times, others):
+            match place:
+                case Finding():
+                    findings.append(place)
+                case str():
+                    left.append(place)
+                case path, entry:
+                    try:
+                        stat = _stat_of(entry, settled) if known is not None else ""
+                        row = before.get(path)
+                        same = row is not None and row[0] == stat != ""
+                        fresh[path] = row if same else (stat, digest_of(_content(layout, path)))
+                    except (KbError, OSError) as error:
+                        findings.append(_unreadable(path, error))
     return Scan(
         {path: fresh[path][1] for path in sorted(fresh)},
         tuple(sorted(findings, key=lambda f: f.path)),
@@ -207,20 +178,19 @@ def scan(
     )
 
 
-def _refuse_missing(layout: Layout) -> None:
+def _homes(layout: Layout) -> tuple[str, str]:
+    """Where the root and the wiki really stand. Raises KbError where the wiki may not be read."""
     wiki, name = layout.wiki, layout.config.wiki
     if not wiki.is_dir():
         raise KbError(
             f"{name}/: the folder of the pages is not here; bring it back, or make an empty one to start anew"
         )
-    if (
-        wiki.is_symlink()
-        and not layout.links_wiki()
-        and not layout.holds(Path(os.path.realpath(wiki)) / "x")
-    ):
+    homes = os.path.realpath(layout.root), os.path.realpath(wiki)
+    if wiki.is_symlink() and not layout.links_wiki() and not layout.holds(Path(homes[1], "x")):
         raise KbError(
             f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant"
         )
+    return homes
 
 
 def _untouched(layout: Layout, since: Scan) -> Scan:
@@ -237,11 +207,16 @@ def _untouched(layout: Layout, since: Scan) -> Scan:
 
 def _unreadable(path: str, error: Exception) -> Finding:
     if isinstance(error, FileNotFoundError):
-        message = "the file went away while it was read"
-        return Finding(path, 1, "vanished", message, hint="run kb build again")
-    cause = getattr(error, "strerror", None)
-    message = f"cannot be read: {cause}" if cause else str(error).removeprefix(f"{path}: ")
-    return Finding(path, 1, "unreadable", message, hint="check its permissions" if cause else "")
+        return _finding(
+            path, "vanished", "the file went away while it was read", "run kb build again"
+        )
+    if cause := getattr(error, "strerror", None):
+        return _finding(path, "unreadable", f"cannot be read: {cause}", "check its permissions")
+    return _finding(path, "unreadable", str(error).removeprefix(f"{path}: "), "")
+
+
+def _finding(path: str, code: str, message: str, hint: str) -> Finding:
+    return Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint)
 
 
 def _home(path: str) -> str:
@@ -294,8 +269,9 @@ def _walk(
     known: Mapping[str, object],
     times: dict[str, int],
     others: Set[str],
-) -> Iterator[tuple[str, os.DirEntry | None, tuple[str, str, str] | None]]:
-    """Pages below a folder, what is wrong with others, and what writers left; the names of those that are `known` were looked at before.
+) -> "Iterator[tuple[str, os.DirEntry] | Finding | str]":
+    """Pages below a folder with their entries, what is wrong with others, and paths that writers left; the names of those that are `known`
+    were looked at before.
 
     Not those below `others`, whose turn is another; `times` takes up when each folder was written.
     """
@@ -305,55 +281,48 @@ def _walk(
     except FileNotFoundError:
         return
     except OSError as error:
-        hint = "check its permissions"
-        problem = "unreadable", f"folder cannot be read: {error.strerror or error}", hint
-        yield prefix.rstrip("/"), None, problem
+        message = f"folder cannot be read: {error.strerror or error}"
+        yield _finding(prefix.rstrip("/"), "unreadable", message, "check its permissions")
         return
     times[prefix] = written
     for entry in entries:
         path = prefix + entry.name
-        plain = entry.is_file(follow_symlinks=False)
+        plain, linked = entry.is_file(follow_symlinks=False), entry.is_symlink()
         if plain and path in known:
-            yield path, entry, None
-        elif entry.is_symlink() and (problem := _link_problem(entry, homes)):
-            yield path, entry, problem
-        elif entry.name.endswith(".md") and (plain or entry.is_symlink()):
-            yield path, entry, _name_problem(path)
+            yield path, entry
+        elif linked and (problem := _link_problem(path, entry, homes)):
+            yield problem
+        elif entry.name.endswith(".md") and (plain or linked):
+            yield _name_problem(path) or (path, entry)
         elif plain and entry.name.endswith(BESIDE) and _LEFT_BESIDE.fullmatch(entry.name):
-            yield path, entry, _LEFT
-        elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            if (prefix or entry.name not in _NO_PAGES) and f"{path}/" not in others:
+            yield path
+        elif entry.is_dir(follow_symlinks=False) and _may_hold(entry.name, not prefix):
+            if f"{path}/" not in others:
                 yield from _walk(layout, f"{path}/", homes, known, times, others)
 
 
-def _name_problem(path: str) -> tuple[str, str, str] | None:
+def _name_problem(path: str) -> Finding | None:
     if path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") != path:
-        return "file-name", "the file name is not valid UTF-8", "rename the file"
+        return _finding(path, "file-name", "the file name is not valid UTF-8", "rename the file")
     if _UNSEEN.search(path):
         message = "the file name holds a line break or another sign that no reader sees"
-        return "file-name", message, "rename the file"
+        return _finding(path, "file-name", message, "rename the file")
     return None
 
 
-def _link_problem(entry: os.DirEntry, homes: tuple[str, ...]) -> tuple[str, str, str] | None:
-    folder = os.path.isdir(entry.path)  # entry.is_dir() raises for a link to itself
-    if not entry.name.endswith(".md") and not folder:
-        return None
+def _link_problem(path: str, entry: os.DirEntry, homes: tuple[str, ...]) -> Finding | None:
     real = os.path.realpath(entry.path)
-    if folder:
-        return (
-            "symlink",
-            "a link to a folder is not followed",
-            "move the pages here, or link to them",
-        )
-    if not any(real.startswith(home + os.sep) for home in homes):
-        return (
-            "symlink",
+    if os.path.isdir(entry.path):  # entry.is_dir() raises for a link to itself
+        why = "a link to a folder is not followed", "move the pages here, or link to them"
+    elif not entry.name.endswith(".md"):
+        return None
+    elif not any(real.startswith(home + os.sep) for home in homes):
+        why = (
             "links out of the knowledge base and is not read",
             "copy it below sources/ or raw/, and link to that",
         )
-    return (
-        None
-        if os.path.exists(real)
-        else ("symlink", "the link leads nowhere", "remove it or mend it")
-    )
+    elif not os.path.exists(real):
+        why = "the link leads nowhere", "remove it or mend it"
+    else:
+        return None
+    return _finding(path, "symlink", *why)
