@@ -208,7 +208,7 @@ def test_a_page_that_a_build_skims_says_no_less_of_runs_and_dead_ends_than_lint_
         compiled = []
         for skim in (True, False):
             made = page.read(path, data, skim=skim)
-            facts = trail.facts_of(made, data.decode())
+            facts = trail.facts_of(made, data.decode(), {})
             compiled.append((facts, refuted.statements_of(made, data.decode(), facts=facts), indexes.notes_of(made, data.decode()), search.chunks_of(made, data.decode())))
         assert compiled[0] == compiled[1]
 

@@ -53,7 +53,7 @@ def test_the_status_of_a_link(make_base, href, status):
     })
     whole, files = built(layout)
     page = whole.pages["wiki/concepts/x.md"]
-    assert graph.status_of(page.links[0], page, files)[0] is status
+    assert graph.place_of(page.links[0], page, files).status is status
 
 
 def test_a_wikilink_and_a_reference_without_definition_are_findings(make_base):
@@ -104,7 +104,7 @@ VAULT = {
 def test_wikilinks_lead_where_a_vault_leads_them(make_base, wikilink, leads):
     whole, files = built(make_base({**VAULT, "wiki/x.md": wikilink}))
     link, = whole.pages["wiki/x.md"].links
-    status, path = graph.status_of(link, whole.pages["wiki/x.md"], files)
+    status, path, _ = graph.place_of(link, whole.pages["wiki/x.md"], files)
     assert (status is LinkStatus.OK) == bool(leads) and (path == leads or not leads)
     assert [f.code for f in graph.link_findings(whole, files)] == ([] if leads else ["broken-anchor" if "#" in wikilink else "wikilink"])
     if leads and leads.endswith(".md"):

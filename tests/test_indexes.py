@@ -118,13 +118,13 @@ def test_runs_without_tags_and_levers_are_grouped_by_what_their_titles_share():
 def test_every_link_of_every_index_resolves(make_base, tmp_path):
     made(make_base)
     layout = store.layout_at(tmp_path / "base")
-    from kb.graph import Files, LinkStatus, status_of
+    from kb.graph import Files, LinkStatus, place_of
 
     pages = {p: page.read(p, store.read_bytes(layout, p)) for p in store.scan(layout).digests}
     for file in sorted(layout.indexes.rglob("*.md")):
         path = file.relative_to(layout.root).as_posix()
         index = page.read(path, file.read_bytes())
-        statuses = {link.href: status_of(link, index, Files(layout, {**pages, path: index}))[0] for link in index.links}
+        statuses = {link.href: place_of(link, index, Files(layout, {**pages, path: index}))[0] for link in index.links}
         assert set(statuses.values()) <= {LinkStatus.OK}, (path, [h for h, s in statuses.items() if s is not LinkStatus.OK])
 
 

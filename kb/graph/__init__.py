@@ -20,7 +20,7 @@ from kb.page import Page
 from kb.schema import TYPES
 
 if TYPE_CHECKING:
-    from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of, status_of
+    from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of
 
 __all__ = [
     "Files",
@@ -33,9 +33,9 @@ __all__ = [
     "link_findings",
     "longest_chain",
     "nearest_anchor",
+    "page_target",
     "place_of",
     "relative",
-    "status_of",
     "target_of",
     "wikilink_of",
 ]
@@ -43,7 +43,7 @@ __all__ = [
 # Loaded when it is first asked for: to know where links lead one need not say what is wrong with them.
 __getattr__ = exports(
     __name__,
-    {"links": ("Files", "LinkStatus", "link_findings", "nearest_anchor", "place_of", "status_of")},
+    {"links": ("Files", "LinkStatus", "link_findings", "nearest_anchor", "place_of")},
 )
 
 _PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -131,7 +131,7 @@ def graph_of(pages: Mapping[str, Page], *, link_root: str = "") -> Graph:
         end = bare[bare.rfind("/") + 1 :]
         if end not in ends and _PLAIN_NAME.fullmatch(end) and not link_root:
             return None
-        return _page_target(bare, page.folder, pages, link_root)
+        return page_target(bare, page.folder, pages, link_root)
 
     by_folder: dict[str, dict[str, str | None]] = defaultdict(dict)
     for path in sorted(pages):
@@ -146,9 +146,11 @@ def graph_of(pages: Mapping[str, Page], *, link_root: str = "") -> Graph:
     return Graph(pages, outlinks)
 
 
-def _page_target(bare: str, folder: str, pages: Mapping[str, Page], link_root: str) -> str | None:
-    """The page that a link without its anchor leads to; empty for the citing page itself, None for no page."""
-    where = target_of(bare, folder=folder, link_root=link_root)
+def page_target(
+    href: str, folder: str, pages: Mapping[str, Page], link_root: str = ""
+) -> str | None:
+    """The page that a link leads to; empty for the citing page itself, None for no page."""
+    where = target_of(href, folder=folder, link_root=link_root)
     if where is None or not where[0]:
         return None
     return next((path for path in indexes_of(where[0], link_root) if path in pages), None)

@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -93,11 +94,6 @@ def submodules(layout: Layout) -> tuple[str, ...]:
     return tuple(sorted(parser[s]["path"] for s in parser.sections() if "path" in parser[s]))
 
 
-def status_of(link: Link, page: Page, files: Files) -> tuple[LinkStatus, str]:
-    """Status of one link and the path it leads to (empty where it leads to none)."""
-    return place_of(link, page, files)[:2]
-
-
 def place_of(link: Link, page: Page, files: Files) -> LinkPlace:
     """Where one link of a page leads."""
     if link.kind == "wikilink":
@@ -167,7 +163,7 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
     A wiki that writes most of its links as wikilinks is read by what follows them; in another one, or by a `strict` reader,
     each is a finding, for markdown does not.
     """
-    diagnosis = _Diagnosis(files, strict=strict or not _prefers_wikilinks(graph.pages))
+    strict = strict or not _prefers_wikilinks(graph.pages)
     findings: list[Finding] = []
     for path in sorted(graph.pages):
         page = graph.pages[path]
@@ -175,20 +171,9 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
         for link in page.links:
             key = (link.href, link.kind)
             if key not in known:
-                known[key] = diagnosis.finding(link, page)
-            sample = known[key]
-            if sample is not None:
-                findings.append(
-                    Finding(
-                        path,
-                        link.line,
-                        sample.code,
-                        sample.message,
-                        link.href,
-                        sample.hint,
-                        sample.fixable,
-                    )
-                )
+                known[key] = _finding(link, page, files, strict=strict)
+            if sample := known[key]:
+                findings.append(replace(sample, line=link.line))
     return findings
 
 
@@ -199,92 +184,63 @@ def _prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
     )
 
 
-class _Diagnosis:
-    """What lint says of the links of one wiki, with the tables of names that hints come from."""
-
-    def __init__(self, files: Files, *, strict: bool):
-        self.files, self.strict = files, strict
-
-    @cached_property
-    def by_name(self) -> Mapping[str, list[str]]:
-        places: dict[str, list[str]] = {}
-        for path in sorted(self.files.pages):
-            places.setdefault(posixpath.basename(path), []).append(path)
-        return places
-
-    def finding(self, link: Link, page: Page) -> Finding | None:
-        status, target, anchor = place_of(link, page, self.files)
-        if link.kind == "wikilink" and status is not LinkStatus.BROKEN_ANCHOR:
-            return self._wikilink(link.href, page, status)
-        match status:
-            case LinkStatus.UNRESOLVED:
-                message, hint = (
-                    f"no definition for the reference '{link.href}'",
-                    f"add a line [{link.href}]: path.md",
-                )
-                return Finding(page.path, 0, "unresolved-reference", message, hint=hint)
-            case LinkStatus.BROKEN_ANCHOR:
-                cited = self.files.page(target)
-                near = (
-                    nearest_anchor(anchor or wikilink_of(link.href).heading, cited) if cited else ""
-                )
-                hint = f"did you mean #{near}?" if near else "link to a heading that is there"
-                return Finding(
-                    page.path,
-                    0,
-                    "broken-anchor",
-                    f"'{target}' has no such heading or anchor",
-                    hint=hint,
-                )
-            case LinkStatus.BROKEN:
-                return self._broken(link.href, target, page)
+def _finding(link: Link, page: Page, files: Files, *, strict: bool) -> Finding | None:
+    """What lint says of one link; None where it is fine."""
+    status, target, anchor = place_of(link, page, files)
+    code, fixable = status.value, False
+    if link.kind == "wikilink" and status is not LinkStatus.BROKEN_ANCHOR:
+        code = "wikilink"
+        message, hint, fixable = _about_wikilink(link.href, page, files, status, strict=strict)
+    elif status is LinkStatus.UNRESOLVED:
+        message = f"no definition for the reference '{link.href}'"
+        hint = f"add a line [{link.href}]: path.md"
+    elif status is LinkStatus.BROKEN_ANCHOR:
+        cited, wanted = files.page(target), anchor or wikilink_of(link.href).heading
+        near = nearest_anchor(wanted, cited) if cited else ""
+        message = f"'{target}' has no such heading or anchor"
+        hint = f"did you mean #{near}?" if near else "link to a heading that is there"
+    elif status is LinkStatus.BROKEN:
+        code = "broken-link"
+        message, hint, fixable = _about_broken(link.href, target, page, files)
+    else:
         return None
+    return Finding(page.path, 0, code, message, link.href, hint, fixable) if message else None
 
-    def _wikilink(self, written: str, page: Page, status: LinkStatus) -> Finding | None:
-        if status is LinkStatus.OK:
-            markdown = self.files.names.markdown_of(written, page) if self.strict else ""
-            message = "a wikilink, which markdown does not follow"
-            return (
-                Finding(page.path, 0, "wikilink", message, hint=f"write {markdown}", fixable=True)
-                if markdown
-                else None
-            )
-        meant = self.files.names.meant(wikilink_of(written).name, page)
-        if len(meant) > 1:
-            some = ", ".join(relative(path, page.folder) for path in meant[:3])
-            return Finding(
-                page.path,
-                0,
-                "wikilink",
-                f"{len(meant)} files have that name",
-                hint=f"write its folder too: {some}",
-            )
-        likely = self.files.names.likely(written, page)
-        hint = f"did you mean {likely}?" if likely else "write the page, or [text](path.md)"
-        return Finding(page.path, 0, "wikilink", "no page or file has that name", hint=hint)
 
-    def _broken(self, href: str, target: str, page: Page) -> Finding:
-        spelled = self.files.names.spelled(
-            target, self.files.layout.page(target) if href.startswith("/") else target
-        )
-        others = [c for c in self.by_name.get(posixpath.basename(target), ()) if c != page.path]
-        candidates = [spelled] if spelled else others
-        if len(candidates) == 1:
-            hint = f"did you mean {relative(candidates[0], page.folder)}?"
-            return Finding(
-                page.path, 0, "broken-link", f"no file '{target}'", hint=hint, fixable=True
-            )
-        reason = f"no file '{target}'"
-        if not target:
-            reason = "file: links work on one machine only"
-        elif target.startswith(".."):
-            reason = "it climbs out of the knowledge base"
-        hint = (
-            f"{len(candidates)} pages have that name"
-            if candidates
-            else "write the page, or remove the link"
-        )
-        return Finding(page.path, 0, "broken-link", reason, hint=hint)
+def _about_wikilink(
+    written: str, page: Page, files: Files, status: LinkStatus, *, strict: bool
+) -> tuple[str, str, bool]:
+    """Message, hint and whether it can be mended; no message where the wikilink is fine."""
+    names = files.names
+    if status is LinkStatus.OK:
+        markdown = names.markdown_of(written, page) if strict else ""
+        message = "a wikilink, which markdown does not follow" if markdown else ""
+        return message, f"write {markdown}", True
+    meant = names.meant(wikilink_of(written).name, page)
+    if len(meant) > 1:
+        some = ", ".join(relative(path, page.folder) for path in meant[:3])
+        return f"{len(meant)} files have that name", f"write its folder too: {some}", False
+    likely = names.likely(written, page)
+    hint = f"did you mean {likely}?" if likely else "write the page, or [text](path.md)"
+    return "no page or file has that name", hint, False
+
+
+def _about_broken(href: str, target: str, page: Page, files: Files) -> tuple[str, str, bool]:
+    """Message, hint and whether it can be mended: where there is one page that it may mean."""
+    rooted = files.layout.page(target) if href.startswith("/") else target
+    spelled = files.names.spelled(target, rooted)
+    others = [p for p in files.names.by_file.get(posixpath.basename(target), ()) if p != page.path]
+    candidates = [spelled] if spelled else others
+    if len(candidates) == 1:
+        hint = f"did you mean {relative(candidates[0], page.folder)}?"
+        return f"no file '{target}'", hint, True
+    hint = "write the page, or remove the link"
+    hint = f"{len(candidates)} pages have that name" if candidates else hint
+    if not target:
+        return "file: links work on one machine only", hint, False
+    climbs = target.startswith("..")
+    reason = "it climbs out of the knowledge base" if climbs else f"no file '{target}'"
+    return reason, hint, False
 
 
 def nearest_anchor(anchor: str, page: Page) -> str:

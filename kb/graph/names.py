@@ -41,6 +41,10 @@ class Names:
         return _grouped((self.pages[path].stem.casefold(), path) for path in self.pages)
 
     @cached_property
+    def by_file(self) -> Mapping[str, list[str]]:
+        return _grouped((posixpath.basename(path), path) for path in self.pages)
+
+    @cached_property
     def by_alias(self) -> Mapping[str, list[str]]:
         return _grouped(
             (alias.casefold(), path)

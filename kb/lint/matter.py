@@ -1,14 +1,13 @@
 """What rules look at: pages, links, trail and texts of one knowledge base at one moment. Refuses to judge and to write."""
 
 import contextlib
-import posixpath
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from kb import page, store, trail
-from kb.graph import Files, Graph, Names, graph_of, target_of
+from kb.graph import Files, Graph, Names, graph_of, page_target
 from kb.page import Page
 from kb.page.document import Document, Row
 from kb.schema import Finding, type_of_file
@@ -66,23 +65,11 @@ class Matter:
 
     def target(self, href: str, citing: Page) -> str:
         """Path of the page that a link leads to; empty if it leads to no page. A link to a folder is one to its index page."""
-        where = target_of(href, folder=citing.folder)
-        if where is None or not where[0]:
-            return ""
-        names = (where[0], f"{where[0]}/index.md", f"{where[0]}/README.md")
-        return next((name for name in names if name in self.pages), "")
+        return page_target(href, citing.folder, self.pages) or ""
 
     @cached_property
     def names(self) -> Names:
         return Names(self.pages)
-
-    @cached_property
-    def by_name(self) -> Mapping[str, list[str]]:
-        """Pages by file name."""
-        places: dict[str, list[str]] = {}
-        for path in self.pages:
-            places.setdefault(posixpath.basename(path), []).append(path)
-        return places
 
 
 def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:

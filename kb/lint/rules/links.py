@@ -56,7 +56,7 @@ def moved_to(matter: Matter, finding: Finding) -> str:
 
 def _moved_page(matter: Matter, target: str, citing: str) -> str:
     name = posixpath.basename(target)
-    candidates = [p for p in matter.by_name.get(name, ()) if p != citing]
+    candidates = [p for p in matter.names.by_file.get(name, ()) if p != citing]
     if len(candidates) != 1 or type_of_file(name.removesuffix(".md")):
         return ""
     folder, former = (posixpath.basename(posixpath.dirname(p)) for p in (candidates[0], target))
