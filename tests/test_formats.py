@@ -922,9 +922,6 @@ GIT = "".join(f"commit {c * 8}\nAuthor: A <a@b>\nDate:   Thu May 7 21:14:09 2026
 RESULT = "# Log\n\n" + "\n\n".join(
     f"## {code} — {status}\n**Change:** `WIDTH` 64 → {width}.\n**Result:** val_bpb {bpb} (from {before}), memory {gb}GB, {gb}GB more than none"
     for code, status, width, bpb, before, gb in (("1eaa8e2", "keep", 64, 0.93, 0.95, 1.4), ("2465f3d", "discard", 96, 0.95, 0.93, 1.9), ("30b1c9b", "keep", 128, 0.81, 0.93, 1.3)))
-DATED = ("2026-02-03 09:12: set up\n2026-02-03: Fuse the loops; total cycles now 900.\n2026-02-03: Prefetch rows; total cycles now 870.\n"
-         "2026-02-04: Tried to unroll by 8; went to 990 cycles, reverted; total cycles remain 870.\n"
-         "2026-02-04: Pack constants; total cycles now 850.\n2026-02-05: Swap operands; total cycles unchanged at 850.\n")
 
 
 @pytest.mark.parametrize(("name", "text", "wanted"), [
@@ -937,7 +934,6 @@ DATED = ("2026-02-03 09:12: set up\n2026-02-03: Fuse the loops; total cycles now
     ("result.md", RESULT, (3, 2, 1, 0.81)),
     ("never.md", "# Notes\n\n## Kernel rejections (do not repeat)\n\n### `radix sort`\n\n- **Tried**: it instead of a heap.\n- **Outcome**: REGRESSION.\n"
      "- **Status**: DO NOT USE.\n\n### Two queues\n\n- **Outcome**: REGRESSION (~31ms).\n- **Reason**: locks.\n", (2, 0, 2, None)),
-    ("dated.txt", DATED, (5, None, 1, None)),
     ("prose.json", json.dumps([{"name": n, "setup": "12M, two epochs", "result": r, "lesson": "Data first."} for n, r in
      (("wide", "loss near 3.1, fluent text"), ("deep", "loss 2.9, but it repeats"), ("long", "no better than wide"))], indent=1), (3, None, None, None)),
     ("记录.md", "# 记录\n\n## 采纳的改动\n\n### 1. 合并循环\n\n耗时 12 ms。\n\n### 2. 预取\n\n耗时 11 ms。\n\n## 测过但**否决**的改动\n\n"

@@ -71,22 +71,20 @@ class TextEntry:
         """The status that its title or a line `Verdict: KEPT` states."""
         texts = [m[1] for m in BRACKETS.finditer(self.unit.title)]
         # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
-        texts += texts[-1].split()[:1] if texts and self.unit.title.endswith("]") else []
+        texts += texts[-1].split()[:1] if self.unit.title.endswith("]") and texts else []
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
         words = [word for text in texts if (word := status_in(text))]
         words += [mark for mark in MARKS if mark in self.unit.title]
         decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
-        below = [d for d in (self.decision, self.unit.mark) if d] or words
-        return decided[-1] if decided else next(iter(below), "")
+        return next(filter(None, [*decided[-1:], self.decision, self.unit.mark, *words]), "")
 
     @property
     def status(self) -> str:
         """What was decided, as written: declared, else by the sentence that it closes with, else by the heading above."""
         title = [*self.pieces[1:], *CLAUSES.split(self.unit.title, maxsplit=1)[1:]]
         status = self.declared or closing([*title, *self.other, *self.parts.values()])
-        open_ = outcome_of(status) is Outcome.OTHER and status_words(status) not in NOT_BEGUN
         above = outcome_of(self.unit.section) is not Outcome.OTHER or not status
-        return self.unit.section if open_ and above else status
+        return self.unit.section if outcome_of(status) is Outcome.OTHER and above else status
 
     @property
     def outcome(self) -> Outcome:
@@ -176,68 +174,40 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
         entry.continued = before
 
 
-def common_figure(entries: Sequence[TextEntry]) -> str:
-    """The figure of one name that most of some entries close with; empty where they have none."""
-    last = Counter(e.spoken[-1][0] for e in entries if e.spoken)
-    name, times = max(last.items(), key=lambda n: n[1], default=("", 0))
-    return name if direction_of(name) and 2 * times > len(entries) > 3 else ""
-
-
-def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
-    """Items of a list that are runs: below a status alone, or most say what came out, or close with a figure of the same name."""
-    if common_figure(begun):
-        return [e for e in begun if e.status or e.spoken]
-    decided = [e for e in begun if e.outcome is not Outcome.OTHER]
-    openings = {_opening(e) for e in decided}
-    if len(openings) == 1 and len(decided) > 2:
-        # All that came out begin with one word (`tried …`): the others are talk between them.
-        begun = [e for e in begun if _opening(e) in openings]
-    under = all(e.unit.section for e in begun)
-    if not decided or not under and not len(decided) * 2 >= len(begun) > 1:
-        return []
-    return _labelled([e for e in begun if e.status or any(map(str.isdigit, e.unit.title))])
-
-
-def _labelled(begun: list[TextEntry]) -> list[TextEntry]:
-    """Of entries of which most have a label those that have one."""
-    labelled = [e for e in begun if e.unit.label]
-    return labelled if 2 * len(labelled) >= len(begun) else begun
-
-
-def _opening(entry: TextEntry) -> str:
-    return entry.unit.title.lower().partition(" ")[0]
-
-
-def _of_headings(begun: list[TextEntry]) -> list[TextEntry]:
-    """Headings without a number that are runs: all where most say how they came out, else those that do."""
-    stated = [e for e in begun if e.outcome is not Outcome.OTHER]
-    if len(stated) * 2 >= len(begun) > 2:
-        return [e for e in begun if e.status]
-    decided = [e for e in begun if e.outcome in DECIDED or e.unit.day and e.declared]
-    return decided if len(decided) > 1 and 3 * len(decided) >= len(begun) else []
-
-
-def _numbered(begun: list[TextEntry]) -> list[TextEntry]:
-    """Units with a number or commit below a word of their own: all, where most say how they came out."""
-    return begun if sum(bool(e.status) for e in begun) * 2 >= len(begun) else []
-
-
-_RUNS_OF = {"run": list, "list": _of_list, "": _of_headings, "day": _of_headings}
+def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
+    """Which units of one kind are runs: what is called one; what stands below a word of its own, where most say how they came out; items
+    of a list below a status alone, or of which most were decided; other headings where most are, else those that were.
+    """
+    decided = [e for e in entries if e.outcome is not Outcome.OTHER]
+    stated = [e for e in entries if e.status]
+    match kind.partition(" ")[0]:
+        case "run":
+            return entries
+        case "list":
+            under = all(e.unit.section for e in entries)
+            if not decided or not under and not len(decided) * 2 >= len(entries) > 1:
+                return []
+            runs = [e for e in entries if e.status or any(map(str.isdigit, e.unit.title))]
+            labelled = [e for e in runs if e.unit.label]
+            return labelled if 2 * len(labelled) >= len(runs) else runs
+        case "" | "day":
+            if len(decided) * 2 >= len(entries) > 2:
+                return stated
+            runs = [e for e in entries if e.outcome in DECIDED or e.unit.day and e.declared]
+            return runs if len(runs) > 1 else []
+    return entries if 2 * len(stated) >= len(entries) else []
 
 
 def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     """The units of a text that are runs, with what stands below them, one entry a label; and the text above the first."""
     outline = Outline(*pages_of(path))
     units = _without_parts([u for u in outline.units_of() if u.level > 1])
-    _unlabel(units)
     runs: set[int] = set()
     accepted: list[TextUnit] = []
     for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
         alike = [entry_of(u, runs) for u in units if u.kind == kind]
-        chosen = _RUNS_OF.get(kind.partition(" ")[0], _numbered)
-        accepted += [
-            e.unit for e in chosen([e for e in alike if status_words(e.status) not in NOT_BEGUN])
-        ]
+        begun = [e for e in alike if status_words(e.status) not in NOT_BEGUN]
+        accepted += [e.unit for e in _runs_among(kind, begun)]
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
     first = entries[0].unit.line.number if entries else 0
@@ -252,16 +222,6 @@ def _without_parts(units: list[TextUnit]) -> list[TextUnit]:
     return [u for u in units if not _is_part(u, recurs=_name_of(u) in parts)]
 
 
-def _unlabel(units: Sequence[TextUnit]) -> None:
-    """A name with a number in it, as `AVX2`, is no label: it stands before one heading alone."""
-    alone = Counter(u.kind for u in units)
-    for unit in units:
-        known = unit.code or not unit.label or unit.kind == "run"
-        if unit.level < BOLD_LEVEL and alone[unit.kind] == 1 and not known:
-            unit.kind = f"{'day' if DAY.match(unit.text) else ''} {unit.level}"
-            unit.label, unit.title = "", DAY.sub("", unit.text).lstrip(":.)—–- ")
-
-
 def _name_of(unit: TextUnit) -> str:
     """What a unit is called beside its number: an item by the field that it states."""
     named = _FIELD.match(unit.text[:LONGEST])
@@ -274,20 +234,14 @@ def _is_part(unit: TextUnit, *, recurs: bool) -> bool:
     part = part_of(name) or name and recurs and outcome_of(name) is Outcome.OTHER
     if unit.level == ITEM_LEVEL:
         return bool(name) and bool(part or _decide(TextEntry(unit), unit.text))
-    # It states the status of what stands below it: its title is one, or headings are below.
-    stands = unit.title.startswith(unit.section) or any(
-        isinstance(x, TextUnit) and x.level < BOLD_LEVEL for x in unit.below
-    )
-    opens = unit.section != unit.above.section and stands
-    return not unit.label and bool(part or opens)
+    return not unit.label and bool(part or unit.section != unit.above.section)
 
 
 def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
     """Entries in the order of the text, without lists that tell one thing alone and commits that tell nothing."""
     listed = [e for e in entries if e.unit.level == ITEM_LEVEL]
-    common = common_figure(listed)
     sides = {s: {e.outcome for e in listed if bool(e.unit.section) is s} for s in (True, False)}
-    whole = {s for s, outcomes in sides.items() if common or len(outcomes - {Outcome.OTHER}) > 1}
+    whole = {s for s, outcomes in sides.items() if len(outcomes - {Outcome.OTHER}) > 1}
     reports = [e for e in entries if not e.unit.code or e.status or figures_of(e)]
     chosen = [e for e in reports if e.unit.level != ITEM_LEVEL or bool(e.unit.section) in whole]
     return sorted(chosen, key=lambda e: e.unit.line.number)
@@ -302,10 +256,6 @@ def figures_of(entry: TextEntry) -> dict[str, str]:
     for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *inner]:
         for name, value, unit in spoken_in(part.strip(ORNAMENTS)):
             figures.setdefault(name or (f"result ({unit})" if unit else "value"), value)
-    turned = _ARROWS.split(title, maxsplit=1)[1:]
-    if not figures and listed and turned and turned[0][:1].isdigit():
-        # `radix 4 -> 402`: what stands behind the arrow came out, whatever the 4 is.
-        figures = {f"result ({u})" if u else "value": v for _, v, u in spoken_in(turned[0])[:1]}
     return entry.figures | figures
 
 

@@ -29,12 +29,13 @@ _FIELDS = {
     "when": "timestamp, date, time",
 }
 # `cycles now 1529`, `loss from 2.1`: what joins a figure to its name.
-_LINKS = re.compile(r"(?: (?:from|now|still|remains?|unchanged|at))+$")
+_LINKS = re.compile(r"(?: (?:from|now|still|remains?|unchanged|at|to))+$")
 _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
 # Forms that tell a run what to do rather than what was done with it: believed where they stand alone.
 _ORDERS = word_set(
     "do keep accept adopt merge promote retain ship land win discard revert reject kill drop abandon undo fail close crash"
 )
+_SENTENCES = re.compile(r"(?<=[.!?。])\s+")
 # Enough of a part to say what was learned; the journal itself holds the rest.
 LONGEST = 1500
 DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
@@ -47,40 +48,27 @@ def status_in(text: str) -> str:
         text,
     )
     word = (begun[1] or begun[2]) if begun else ""
-    if is_status(word):
-        return word
-    failed = len(text.split()) == 2 and outcome_of(text) is Outcome.CHECKS_FAILED
-    return text.strip() if failed else ""
+    return word if is_status(word) else ""
 
 
 def closing(texts: Sequence[str]) -> str:
-    """The clause of the last sentence that says what was done: `Kept.`, `reverting this one`, `abgestürzt`."""
-    for text in reversed(texts):
-        sentences = re.split(r"(?<=[.!?。])\s+", text[:LONGEST])
-        for sentence in reversed(sentences):
-            clauses = [c.strip(" *_`.!?;\"'") for c in CLAUSES.split(sentence)]
-            # `linker crashed`
-            ends = [c.split()[-1] for c in clauses if 1 < len(c.split()) < 4 and not _decides(c)]
-            ends = [
-                w for w in ends if outcome_of(w) is Outcome.CRASHED and not sentence[0].isdigit()
-            ]
-            if decided := [*filter(_decides, clauses)] or ends:
-                return decided[-1]
+    """The clause of the last sentence that says what was done: `Kept.`, `reverting this one`, `abgestürzt`, `linker crashed`."""
+    sentences = [x for text in texts for x in _SENTENCES.split(text[:LONGEST])]
+    for sentence in reversed(sentences):
+        clauses = [c.strip(" *_`.!?;\"'") for c in CLAUSES.split(sentence)]
+        ends = [c.split()[-1] for c in clauses if 1 < len(c.split()) < 4]
+        broke = [w for w in ends if outcome_of(w) is Outcome.CRASHED and not sentence[0].isdigit()]
+        if decided := [*filter(_decides, clauses)] or broke:
+            return decided[-1]
     return ""
 
 
 def _decides(clause: str) -> bool:
     """Whether a clause says what was done, in few words: an order (`drop the cast`) is a title where more follows."""
     words = clause.lower().split()
-    if (
-        not words
-        or len(words) > 5
-        or any(map(str.isdigit, clause))
-        or words[0] in _ORDERS
-        and len(words) > 2
-    ):
-        return False
-    return outcome_of(clause) is not Outcome.OTHER
+    order = len(words) > 2 and words[0] in _ORDERS
+    few = 0 < len(words) < 6 and not order and not any(map(str.isdigit, clause))
+    return few and outcome_of(clause) is not Outcome.OTHER
 
 
 def spoken_in(text: str) -> list[tuple[str, str, str]]:
@@ -95,21 +83,17 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
             value = clause.strip(" .")
             metrics += [("", value, q.unit)] if (q := quantity_of(value)) else []
             continue
-        first, *rest = numbers
-        last = first
-        for number in rest:
-            between = clause[last.end : number.start].strip(" *")
-            if between not in ("→", "to", "auf", "à", "a"):
-                break
-            last = number
-        name = clause[: first.start].strip(" :=*`-+")
+        first, last = numbers[0], numbers[0]
+        for number in numbers[1:]:
+            joined = clause[last.end : number.start].strip(" *") in ("→", "to", "auf", "à", "a")
+            last = number if joined and number.start > last.end else last
+        name = _LINKS.sub("", clause[: first.start].strip(" :=*`-+"))
         # `this raised quality_mrr to 81.3`: a name of one word with a sign in it is the metric's own.
-        own = name.removesuffix(" to").rpartition(" ")[2].strip("`")
+        own = name.rpartition(" ")[2].strip("`")
         name = own if "_" in own else name
-        name = _LINKS.sub("", name)
-        named = len(name.split()) <= 3 and not any(c in name for c in "<>[]")
         # `930 kops/s`: a rate of one's own.
         unit = last.unit or next((w for w in clause[last.end :].split()[:1] if "/s" in w), "")
+        named = len(name.split()) <= 3
         if named or unit:
             value = clause[last.start : last.end].strip()
             metrics.append((name if named else "", value, unit))
@@ -130,12 +114,12 @@ DAY = re.compile(
     r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?:\s[A-Z]{3,4}\b)?"
 )
 # What the months begin with, in English and German.
-_MONTHS = "jan feb mar mär apr may mai jun jul aug sep oct okt nov dec dez".split()
-_MONTH_OF = dict(zip(_MONTHS, (1, 2, 3, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10, 11, 12, 12), strict=True))
-_NAME = rf"(?:{'|'.join(_MONTHS)})[^\W\d_]*\.?"
+_MONTHS = "jan feb mar/mär apr may/mai jun jul aug sep oct/okt nov dec/dez".split()
+_MONTH_OF = {name: n for n, names in enumerate(_MONTHS, 1) for name in names.split("/")}
+_NAME = rf"(?:{'|'.join(_MONTH_OF)})[^\W\d_]*"
 _SPELLED_DAY = re.compile(
-    rf"\b(?:(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})"
-    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{_NAME})|(?P<behind>{_NAME})\s+(?P<second>\d{{1,2}})),?\s+(?P<last>\d{{4}}))\b",
+    r"\b(?:(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
+    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{_NAME})\.?|(?P<behind>{_NAME})\.?\s+(?P<second>\d{{1,2}})),?\s+(?P<last>\d{{4}}))\b",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -191,7 +175,7 @@ class Outline:
         for block in blocks:
             if block.kind == "heading" and block.depth == 0:
                 heading = bare(self.texts[block.line - 1].strip("# \t")[:LONGEST_HEADING])
-                self._open(_titled(self.lines[block.line - 1], block.level, heading), heading)
+                self._open(_opened(self.lines[block.line - 1], block.level, heading), heading)
                 self.open.text = heading
             elif block.kind == "paragraph":
                 holder = blocks[block.parent] if block.parent >= 0 else None
@@ -239,10 +223,12 @@ def day_of(heading: str) -> str:
     dated = _SPELLED_DAY.search(heading)
     if not dated:
         return ""
-    month = dated["month"] or dated["before"] or dated["behind"]
-    number = int(month) if month.isdigit() else _MONTH_OF[month[:3].lower()]
-    day = dated["day"] or dated["first"] or dated["second"]
-    return f"{dated['year'] or dated['last']}-{number:02d}-{int(day):02d}"
+    name = (dated["before"] or dated["behind"] or "")[:3].lower()
+    month, day = (
+        dated["month"] or _MONTH_OF.get(name),
+        dated["day"] or dated["first"] or dated["second"],
+    )
+    return f"{dated['year'] or dated['last']}-{int(month):02d}-{int(day):02d}" if month else ""
 
 
 def _status_of(heading: str) -> str:
@@ -255,32 +241,21 @@ def _status_of(heading: str) -> str:
     return "rejected" if canonical_verdict(heading) is Verdict.REFUTED else ""
 
 
-def _titled(line: LogLine, level: int, heading: str) -> TextUnit:
-    """The unit of a heading, with the run's number, commit or day that it carries."""
-    dated = DAY.match(heading.lstrip("[( ")) or _SPELLED_DAY.match(heading)
-    begun = heading.lstrip("[( ")[dated.end() :] if dated else heading
-    begun = re.sub(r"^[^\w\[#]+", "", begun[:20]) + begun[20:]
-    label = _LABEL.match(begun) or _NUMBER.match(begun)
+def _opened(line: LogLine, level: int, heading: str) -> TextUnit:
+    """The unit that a heading or a bold beginning opens, with the run's number, commit or day that it carries."""
+    text = heading.lstrip("[( ")
+    dated = DAY.match(text) or _SPELLED_DAY.match(text)
     day = day_of(dated[0]) if dated else ""
+    text = text[dated.end() :].lstrip(" :—–-·|])") if day else heading
+    label = _LABEL.match(text) or _NUMBER.match(text)
     if not label:
-        return TextUnit(
-            line,
-            level,
-            begun if dated else heading,
-            kind=f"{'day' if dated else ''} {level}",
-            day=day,
-        )
-    code = label["code"] or ""
-    rest = begun[label.end() :]
-    word = (
-        label["kind"] or code.rstrip("0123456789abcdef-")[:3] or ("code" if code else "number")
-    ).lower()
-    unit = TextUnit(line, level, rest.lstrip(":.)—–- "), day=day)
-    unit.label = (label["number"] or code).strip()
-    unit.kind = "run" if word in _KINDS else word
+        return TextUnit(line, level, text, kind=f"{'day' if day else ''} {level}", day=day)
+    code, title = label["code"] or "", text[label.end() :].lstrip(":.)—–- ")
+    unit = TextUnit(line, level, title, label=(label["number"] or code).strip(), day=day)
+    word = label["kind"] or code.rstrip("0123456789abcdef-")[:3] or ("code" if code else "number")
+    unit.kind = "run" if word.lower() in _KINDS else word.lower()
+    unit.mark = label["status"] if is_status(label["status"] or "") else ""
     unit.code = code if len(code) > 6 and not code.startswith("#") else ""
-    if label["status"] and is_status(label["status"]):
-        unit.mark = label["status"]
     return unit
 
 
@@ -288,16 +263,13 @@ def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
     """An item of a list: its number or bold label, and the mark that it begins with."""
     begun = _ITEM.match(text)
     bold = _LABEL.match((begun["bold"] or "").strip("*"))
-    unit = TextUnit(line, ITEM_LEVEL, text[begun.end() :], kind=f"list {item.parent}")
-    unit.label = begun["number"] or ""
-    if bold:
-        unit.label = (bold["number"] or bold["code"]).strip()
-    elif begun["bold"]:
-        unit.title = text[begun.start("bold") :]
+    title = text[begun.end() if bold or not begun["bold"] else begun.start("bold") :]
+    unit = TextUnit(line, ITEM_LEVEL, title, kind=f"list {item.parent}")
+    unit.label = (bold["number"] or bold["code"]).strip() if bold else begun["number"] or ""
     mark = begun["mark"].strip()
     unit.mark = "todo" if begun["box"] == "[ ]" else mark if is_status(mark) else ""
     head, _, rest = unit.title.partition(":")
-    if rest and len(head) < 20 and outcome_of(head.strip("* ")) is not Outcome.OTHER:
+    if rest and outcome_of(head.strip("* ")) is not Outcome.OTHER and len(head) < 20:
         # `Kept: the cache`, `**Reverted:** …`: the status stands before what was tried.
         unit.mark, unit.title = head.strip("* "), rest.strip("* ")
     return unit
@@ -305,19 +277,11 @@ def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
 
 def _run_in(line: LogLine, bold: re.Match[str]) -> TextUnit | None:
     """The run that a bold beginning names and decides: `**Exp98 DISCARD** rsm=0.8`; or that a line wholly in bold numbers."""
-    label = _LABEL.match(bold[1])
-    if not label:
+    unit, rest = _opened(line, BOLD_LEVEL, bold[1]), bold[2].strip(" :—–-)]")
+    status = status_in(unit.title) or status_in(rest)
+    if not unit.label or rest and outcome_of(status) is Outcome.OTHER:
         return None
-    label_text, rest = bold[1][label.end() :].strip(" :—–-(["), bold[2].strip(" :—–-)]")
-    status = status_in(label_text) or status_in(rest)
-    decided = status and outcome_of(status) is not Outcome.OTHER
-    if not decided and (rest or not label["number"]):
-        return None
-    word = (label["kind"] or "run").lower()
-    unit = TextUnit(line, BOLD_LEVEL, label_text.rstrip(")]"))
-    unit.label = (label["number"] or label["code"]).strip()
-    unit.kind = f"{'run' if word in _KINDS else word} {BOLD_LEVEL}"
-    if decided:
+    if outcome_of(status) is not Outcome.OTHER:
         unit.title, unit.mark = rest.partition(". ")[0].strip("."), status
         unit.below.append(rest)
     return unit

@@ -15,7 +15,6 @@ from kb import KbError
 from kb.formats.columns import BESIDE, DELTAS, SETTINGS, is_held_out, key_words
 from kb.formats.layout import Record, RecordTable
 from kb.formats.reading import (
-    SAMPLE,
     Ask,
     LogLine,
     Remark,
@@ -210,22 +209,6 @@ def objects_in(head: Sequence[str]) -> list[Json]:
     return [v for text in texts for v in values_of(text) or () if isinstance(v, dict)]
 
 
-def is_message(value: Json) -> bool:
-    """Whether an object is a message of a chat: a text, who wrote it and when."""
-    written = {"user", "from", "author", "username", "sender"} & value.keys()
-    dated = {"ts", "date", "timestamp", "time", "created_at"} & value.keys()
-    return bool(written and dated) and isinstance(value.get("text"), str)
-
-
-def is_chat(path: Path) -> bool:
-    """Whether a file of objects holds messages; a large one is none that somebody exported."""
-    if path.suffix.lower() not in (".json", ".jsonl") or path.stat().st_size > _LARGEST:
-        return False
-    begun = islice(rows_of(path), SAMPLE)
-    rows = [r.value for r in begun if isinstance(r, JsonRow) and r.line.number]
-    return sum(map(is_message, rows)) * 2 > len(rows)
-
-
 def text_of(value: object) -> str:
     """A JSON value as text: strings as they are, everything else as JSON."""
     if isinstance(value, str):
@@ -290,8 +273,7 @@ def _ask_of(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
 
 
 def _is_json(path: Path, head: Sequence[str]) -> bool:
-    objects = path.suffix.lower() in LISTS or opens_json(head)
-    return bool(head) and objects and not is_chat(path)
+    return bool(head) and (path.suffix.lower() in LISTS or opens_json(head))
 
 
 FORMATS = (LogFormat("jsonl", _is_json, read, order=14, aliases=("optuna", "optuna-jsonl")),)

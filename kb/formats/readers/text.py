@@ -15,14 +15,13 @@ from kb.formats.entries import (
     BRACKETS,
     ORNAMENTS,
     TextEntry,
-    common_figure,
     entries_of,
     with_spoken,
 )
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.markup import pages_of
 from kb.formats.outline import DASHES, DAY, DECIDED, day_of, status_in
-from kb.formats.readers.jsonl import LISTS, is_chat, opens_json
+from kb.formats.readers.jsonl import LISTS, opens_json
 from kb.formats.reading import Ask, Remark, Segment, quantity_of
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
@@ -176,14 +175,14 @@ def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Recor
 
 
 def _tells(entries: Sequence[TextEntry]) -> bool:
-    """Whether most entries say how they came out, or close with one figure; numbered ones whether most measure the same."""
+    """Whether most entries say how they came out; numbered ones whether most measure the same."""
     decided = [e.outcome for e in entries if e.status]
     figures = with_spoken(entries)
     names = Counter(n for f in figures for n in f if direction_of(n))
     alike = 2 * max(names.values(), default=0) > len(entries) > 2
     if alike and all(e.unit.kind.startswith("run") for e in entries):
         return True
-    if not decided or 2 * len(decided) < len(entries) and not common_figure(entries):
+    if not decided or 2 * len(decided) < len(entries):
         return False
     return bool(set(decided) & set(DECIDED)) or 2 * sum(map(bool, figures)) >= len(entries)
 
@@ -224,7 +223,7 @@ def _falling(entries: list[TextEntry], prose: str) -> bool:
 def recognise(path: Path, head: Sequence[str]) -> bool:
     """Whether a file is text that may have headings, lists, blocks or commits."""
     known = path.suffix.lower() in (".tsv", ".csv", ".json", ".jsonl", *LISTS)
-    return bool(head) and (not known and not opens_json(head) or is_chat(path))
+    return bool(head) and not known and not opens_json(head)
 
 
 def read_prose(path: Path, ask: Ask) -> Iterator[Event]:
