@@ -65,10 +65,12 @@ def settle(
     else:
         admission = admission.without(admission.doubts)
     rejected = admission.rejected
+    # What waits for a second reader is not returned before that has spoken; what only rules doubt is, beside what they refuse.
+    open_ones = [r.undecided for r in rejected]
     kept = msgspec.structs.replace(
         attempt,
         reasons=tuple(": ".join(filter(None, (r.claim or r.page, r.reason))) for r in rejected),
-        undecided=bool(rejected) and all(r.undecided for r in rejected),
+        undecided=any(open_ones) if second else bool(open_ones) and all(open_ones),
     )
     answers = record(layout, packet, kept)
     pages = _file(layout, db, packet, attempt.text, admission, today=today)
