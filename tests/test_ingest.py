@@ -62,7 +62,7 @@ def base(make_base):
 def packets_of(layout: store.Layout, source: str, **fields):
     db = store.state(layout)
     try:
-        return questions.extract_packets(layout, db, source, **fields)
+        return tuple(questions.extract_packets(layout, db, source, **fields))
     finally:
         db.close()
 
@@ -86,7 +86,7 @@ def worked(layout: store.Layout, answer, **fields) -> asking.Expense:
 
 
 def test_a_source_is_cut_at_headings_and_every_piece_quotes_its_own_characters():
-    found = pieces("sources/chips", "chips", CHIPS, tokens=100)
+    found = list(pieces("sources/chips", "chips", CHIPS, tokens=100))
     assert len(found) > 2 and "".join(m.text for m in found) == CHIPS
     assert all(CHIPS[m.start : m.end] == m.text for m in found)
     assert found[1].text.startswith("##") or "\n\n" in found[0].text[-2:]
@@ -483,7 +483,7 @@ def test_a_record_enters_with_quotes_and_holds_for_the_bytes_it_was_read_from(ba
     for wrong, reason in (
         ({"verdict": "supported"}, "not supported"),
         ({"levers": [{**lever, "after": "16"}]}, "“16” does not stand in its quote"),
-        ({"levers": [{**lever, "quote": "Set nwarps=9"}]}, "does not stand on the page"),
+        ({"levers": [{**lever, "quote": "Set nwarps=9"}]}, "does not stand in the material"),
         ({"metrics": [{"name": "rate", "value": 67, "unit": "t/s", "quote": "fell to 65.81 t/s"}]}, "67 does not stand"),
         ({"levers": [{**lever, "role": "changed"}]}, "is no role"),
     ):
@@ -493,7 +493,7 @@ def test_a_record_enters_with_quotes_and_holds_for_the_bytes_it_was_read_from(ba
     assert settled(layout, packet, json.dumps(reply)).state == "answered"
     digest = store.digest_of(page.read_bytes())
     assert record_of(layout, path, digest).levers[0].after == "8"
-    assert questions.page_packets(layout, "normalise", [path]) == ()
+    assert not list(questions.page_packets(layout, "normalise", [path]))
     assert record_of(layout, path, "other") is None
 
 
@@ -641,13 +641,13 @@ def test_notes_of_an_index_stand_on_its_facts_and_are_asked_again_only_where_the
 
     fused = ("Fusing two passes cut latency by 4 %.", "Fusing two passes cut latency by 4 %")
     never = notes(("Graphs were never tried.", "Never tried."), topic="Graphs")
-    for wrong, reason in ((notes(("It cut latency by 40 %.", fused[1])), "40 %"), (notes(fused, topic="Elsewhere"), "no topic of this packet")):
+    for wrong, reason in ((notes(("It cut latency by 40 %.", fused[1])), "40 %"), (notes(fused, topic="Elsewhere"), "is not in the packet")):
         assert reason in str(settled(layout, packet, wrong).rejected)
         queue.forget(layout, packet.id)
     both = json.dumps({"notes": json.loads(notes(fused))["notes"] + json.loads(never)["notes"]})
     db = store.state(layout)
     assert settling.settle(layout, db, packet, queue.ReplyAttempt(by="t", text=both), today="2026-11-22").state == "answered"
-    assert questions.regenerate_packets(layout, "hypothesis") == ()
+    assert not list(questions.regenerate_packets(layout, "hypothesis"))
     (layout.indexes / "hypothesis.md").write_text(INDEX.replace("12 times", "13 times"))
     (packet,) = questions.regenerate_packets(layout, "hypothesis")
     assert [m.origin for m in packet.material] == ["Operator fusion"]

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from kb import KbError, source, store
 
 # One token is rarely more than this many characters of technical English; the real count must not be larger.
 CHARS_PER_TOKEN = 3.2
+_BREAK = re.compile(r"\n(?=#{1,6} )|\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,12 @@ def text_of(layout: store.Layout, name: str, *, file: Path | None = None) -> tup
     Raises KbError where there is no such source, no text of it, or another text than was captured.
     """
     captured = source.source_at(layout, name.removeprefix("sources/").strip("/"))
-    if file is None and captured.text:
-        text = source.text_of_source(layout, captured)
-    elif file is None:
+    if file is None and not captured.text:
         again = (
             f"capture it anew (`kb research web {captured.origin}`), or give it with --text FILE"
         )
         raise KbError(f"sources/{captured.id}: the captured text is not included here; {again}")
-    else:
-        text = _supplied(file, captured)
+    text = _supplied(file, captured) if file else source.text_of_source(layout, captured)
     return f"sources/{captured.id}", captured.title or captured.id, text
 
 
@@ -53,29 +52,22 @@ def _supplied(file: Path, captured: source.Source) -> str:
     return data.decode("utf-8", "replace")
 
 
-_BREAK = re.compile(r"\n(?=#{1,6} )|\n\s*\n")
-
-
-def pieces(origin: str, title: str, text: str, *, tokens: int) -> tuple[Excerpt, ...]:
+def pieces(origin: str, title: str, text: str, *, tokens: int) -> Iterator[Excerpt]:
     """A text cut into pieces of at most `tokens`, at headings where it can, else between paragraphs, else at a blank."""
     most = max(200, int(tokens * CHARS_PER_TOKEN))
-    excerpts: list[Excerpt] = []
     start = 0
     while start < len(text):
         end = len(text) if len(text) - start <= most else _cut(text, start, start + most)
         if text[start:end].strip():
-            excerpts.append(Excerpt(origin, title, start, end, text[start:end]))
+            yield Excerpt(origin, title, start, end, text[start:end])
         start = end
-    return tuple(excerpts)
 
 
 def _cut(text: str, start: int, limit: int) -> int:
-    breaks = [m for m in _BREAK.finditer(text, start + 1, limit)]
-    headings = [m.start() + 1 for m in breaks if m[0] == "\n"]
-    # A heading in the last half is worth a shorter piece; so is, less, a paragraph.
+    """Where a piece ends: a heading in its last half is worth a shorter one; so is, less, a paragraph."""
+    breaks = list(_BREAK.finditer(text, start + 1, limit))
+    headings = [m.end() for m in breaks if m[0] == "\n"]
     if headings and headings[-1] > start + (limit - start) // 2:
         return headings[-1]
-    if breaks:
-        return breaks[-1].end()
-    blank = text.rfind(" ", start + 1, limit)
-    return blank + 1 if blank > start else limit
+    blank = text.rfind(" ", start + 1, limit) + 1
+    return breaks[-1].end() if breaks else blank if blank > start + 1 else limit

@@ -1,7 +1,7 @@
 """The gate of an index's prose, and its material: sections of the facts that code compiled."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from kb import store
 from kb.claims import Quotable, ruling_on
@@ -17,27 +17,17 @@ _ADVICE = re.compile(
 )
 
 
-def note_reasons(notes: IndexNotes, passages: Iterable[Quotable], *, index: str) -> list[str]:
+def note_reasons(notes: IndexNotes, passages: tuple[Quotable, ...], *, index: str) -> Iterator[str]:
     """Everything that keeps notes out: a topic that was not asked, a sentence that its quote does not carry, advice in the profile index."""
-    passages = tuple(passages)
-    origins = {p.origin for p in passages}
-    reasons = []
     for note in notes.notes:
-        if note.topic not in origins:
-            reasons.append(
-                f"'{note.topic}' is no topic of this packet; it holds {', '.join(sorted(origins))}"
-            )
-            continue
         for sentence in note.sentences:
             ruling = ruling_on(sentence.text, sentence.quote, origin=note.topic, passages=passages)
             advice = _ADVICE.search(sentence.text) if index == "profile" else None
-            if ruling.reason:
-                reasons.append(f"{note.topic}: {sentence.text}: {ruling.reason}")
-            elif advice:
-                reasons.append(
-                    f"{note.topic}: {sentence.text}: “{advice[0]}” is advice, which the profile index holds none of"
-                )
-    return reasons
+            reason = ruling.reason or (
+                f"“{advice[0]}” is advice, which the profile index holds none of" if advice else ""
+            )
+            if reason:
+                yield f"{note.topic}: {sentence.text}: {reason}"
 
 
 def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
@@ -50,16 +40,11 @@ def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
 
 def file_notes(layout: store.Layout, packet: Packet, notes: IndexNotes) -> str:
     """Put notes on file, beside those of other topics. Returns the path."""
-    index = packet.task
     facts = {m.origin: store.digest_of(m.text) for m in packet.material}
-    held = notes_in(layout, index)
-    topics = {
-        **(held.topics if held else {}),
-        **{n.topic: (facts[n.topic], n) for n in notes.notes},
-    }
-    filed = FiledNotes(index=index, topics=dict(sorted(topics.items())))
-    store.write(
-        layout.root / path_of_notes(index),
-        store.to_json(filed, order=None),
-    )
-    return path_of_notes(index)
+    held = notes_in(layout, packet.task)
+    topics = held.topics if held else {}
+    topics = topics | {n.topic: (facts[n.topic], n) for n in notes.notes}
+    filed = FiledNotes(index=packet.task, topics=dict(sorted(topics.items())))
+    path = path_of_notes(packet.task)
+    store.write(layout.root / path, store.to_json(filed, order=None))
+    return path

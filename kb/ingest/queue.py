@@ -6,6 +6,7 @@ several workers, on several machines where they share the folder, never answer o
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
@@ -56,35 +57,45 @@ class Lease:
     until: float
 
 
+def _file(layout: store.Layout, name: str, kind: str = "") -> Path:
+    """Where a packet stands on the queue, its lease (`lease`), or the replies to it (`replies`)."""
+    if not name or not all(c.isalnum() or c == "-" for c in name):
+        raise KbError(f"'{name}' is no id of a packet")
+    if kind == "replies":
+        return layout.prompts / "replies" / f"{name}.json"
+    return layout.state / "packets" / f"{name}.{kind or 'json'}"
+
+
 def offer(layout: store.Layout, packets: Iterable[Packet]) -> tuple[int, int]:
     """Put packets on the queue. Returns how many are open there now of these, and how many were answered before."""
     wanted = {p.id: p for p in packets}
     with store.lock(layout, "packets"):
-        open_now = 0
-        for packet in wanted.values():
-            done = answers_to(layout, packet.id)
-            if done and done.state != "returned":
-                continue
-            open_now += 1
-            file = _file(layout, packet.id)
-            data = store.to_json(packet)
+        todo = [p for p in wanted.values() if is_open(layout, p.id)]
+        for packet in todo:
+            file, data = _file(layout, packet.id), store.to_json(packet)
             if not file.is_file() or store.file_digest(file) != store.digest_of(data):
                 store.write(file, data, durable=False)
-    return open_now, len(wanted) - open_now
+    return len(todo), len(wanted) - len(todo)
 
 
-def queued(layout: store.Layout) -> Iterator[Packet]:
-    """Every packet on the queue, by id."""
-    folder = layout.state / "packets"
-    for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        yield packet_at(layout, file.stem)
+def is_open(layout: store.Layout, name: str) -> bool:
+    """Whether a packet is to be asked: no recorded reply settles it, or waits for somebody to decide."""
+    answers = answers_to(layout, name)
+    return answers is None or answers.state == "returned"
+
+
+def queued(layout: store.Layout, *, task: str = "") -> Iterator[Packet]:
+    """Every packet on the queue, or of one task, by id."""
+    for file in sorted((layout.state / "packets").glob("*.json")):
+        packet = packet_at(layout, file.stem)
+        if task in ("", packet.task):
+            yield packet
 
 
 def packet_at(layout: store.Layout, name: str) -> Packet:
     """A packet of the queue. Raises KbError where there is none of that id."""
-    file = _file(layout, name)
     try:
-        return store.from_json(store.bytes_of(file), Packet)
+        return store.from_json(store.bytes_of(_file(layout, name)), Packet)
     except FileNotFoundError as error:
         raise KbError(
             f"no packet '{name}' is open; `kb packet list` shows those that are"
@@ -100,35 +111,26 @@ def take(
     *,
     holder: str,
     now: float,
-    lease_s: float = LEASE_S,
     task: str = "",
     without: Collection[str] = (),
 ) -> Packet | None:
     """Lease the next open packet to `holder`; None where nothing is open that nobody works on. A holder's own packet comes back first.
 
-    `task` asks for packets of one task, `without` leaves some out by their ids. A packet that waits for a person is not given out.
+    `task` asks for packets of one task, `without` leaves some out by their ids.
     """
     with store.lock(layout, "packets"):
-        free = None
-        for packet in queued(layout):
-            done = answers_to(layout, packet.id)
-            if (
-                task
-                and packet.task != task
-                or packet.id in without
-                or done
-                and done.state != "returned"
-            ):
-                continue
+        free: dict[bool, Packet] = {}
+        for packet in queued(layout, task=task):
             lease = lease_of(layout, packet.id)
-            if lease and lease.holder == holder:
-                free = packet
-                break
-            if free is None and (lease is None or lease.until <= now):
-                free = packet
-        if free is not None:
-            _put_lease(layout, free.id, Lease(holder, now + lease_s))
-        return free
+            own = lease is not None and lease.holder == holder
+            if own or lease is None or lease.until <= now:
+                if packet.id not in without and is_open(layout, packet.id):
+                    free.setdefault(own, packet)
+        chosen = free.get(True) or free.get(False)
+        if chosen is not None:
+            lease = store.packed(Lease(holder, now + LEASE_S))
+            store.write(_file(layout, chosen.id, "lease"), lease, durable=False)
+        return chosen
 
 
 def claimed(layout: store.Layout, name: str, *, holder: str, now: float) -> None:
@@ -140,27 +142,29 @@ def claimed(layout: store.Layout, name: str, *, holder: str, now: float) -> None
         )
 
 
+def lease_of(layout: store.Layout, name: str) -> Lease | None:
+    try:
+        return store.from_json(store.bytes_of(_file(layout, name, "lease")), Lease)
+    except (OSError, ValueError):
+        return None  # A lease that cannot be read binds nobody.
+
+
 def record(layout: store.Layout, packet: Packet, attempt: ReplyAttempt) -> Answers:
-    """Keep a reply; the packet leaves the queue where it entered or was asked often enough."""
+    """Keep a reply, in the place of one that was undecided; the packet leaves the queue where it entered."""
     with store.lock(layout, "packets"):
         before = answers_to(layout, packet.id)
         if before and before.entered:
             return before
+        decided = [a for a in before.attempts if not a.undecided] if before else []
         answers = Answers(
             packet=packet.id,
             task=packet.task,
             subject=packet.subject,
-            attempts=(
-                *(a for a in (before.attempts if before else ()) if not a.undecided),
-                attempt,
-            ),
+            attempts=(*decided, attempt),
         )
-        store.write(
-            _replies(layout, packet.id),
-            store.to_json(answers, order=None),
-        )
-        store.remove(_lease(layout, packet.id))
-        if answers.state == "answered":
+        store.write(_file(layout, packet.id, "replies"), store.to_json(answers, order=None))
+        store.remove(_file(layout, packet.id, "lease"))
+        if answers.entered:
             store.remove(_file(layout, packet.id))
     return answers
 
@@ -168,7 +172,7 @@ def record(layout: store.Layout, packet: Packet, attempt: ReplyAttempt) -> Answe
 def give_back(layout: store.Layout, name: str) -> None:
     """End a lease without a reply."""
     with store.lock(layout, "packets"):
-        store.remove(_lease(layout, name))
+        store.remove(_file(layout, name, "lease"))
 
 
 def forget(layout: store.Layout, name: str) -> None:
@@ -176,14 +180,13 @@ def forget(layout: store.Layout, name: str) -> None:
     with store.lock(layout, "packets"):
         if answers_to(layout, name) is None:
             raise KbError(f"no reply to packet '{name}' is recorded")
-        store.remove(_replies(layout, name))
+        store.remove(_file(layout, name, "replies"))
 
 
 def answers_to(layout: store.Layout, name: str) -> Answers | None:
     """The recorded replies to a packet, or None. Raises KbError at a file that holds none."""
-    file = _replies(layout, name)
     try:
-        return store.from_json(store.bytes_of(file), Answers)
+        return store.from_json(store.bytes_of(_file(layout, name, "replies")), Answers)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -193,37 +196,6 @@ def answers_to(layout: store.Layout, name: str) -> Answers | None:
 
 
 def all_answers(layout: store.Layout) -> Iterator[Answers]:
-    folder = layout.prompts / "replies"
-    for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        answers = answers_to(layout, file.stem)
-        if answers:
-            yield answers
-
-
-def lease_of(layout: store.Layout, name: str) -> Lease | None:
-    try:
-        return store.from_json(store.bytes_of(_lease(layout, name)), Lease)
-    except (OSError, ValueError):
-        return None  # A lease that cannot be read binds nobody.
-
-
-def _put_lease(layout: store.Layout, name: str, lease: Lease) -> None:
-    store.write(_lease(layout, name), store.packed(lease), durable=False)
-
-
-def _checked(name: str) -> str:
-    if not name or not all(c.isalnum() or c == "-" for c in name):
-        raise KbError(f"'{name}' is no id of a packet")
-    return name
-
-
-def _file(layout: store.Layout, name: str):
-    return layout.state / "packets" / f"{_checked(name)}.json"
-
-
-def _lease(layout: store.Layout, name: str):
-    return layout.state / "packets" / f"{_checked(name)}.lease"
-
-
-def _replies(layout: store.Layout, name: str):
-    return layout.prompts / "replies" / f"{_checked(name)}.json"
+    """The recorded replies to every packet."""
+    for file in sorted((layout.prompts / "replies").glob("*.json")):
+        yield from filter(None, [answers_to(layout, file.stem)])

@@ -5,7 +5,7 @@ run files what entered and asks for nothing twice.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -25,7 +25,7 @@ from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, record
 from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, IndexNotes, SecondReadings, Unreadable, read_reply
+from kb.ingest.replies import Drafts, IndexNotes, Unreadable, read_reply
 from kb.ingest.tasks import task_named
 from kb.packs import PackParts, strategy_reasons
 from kb.source import PageRecord
@@ -93,24 +93,39 @@ def ruling_of(
     if isinstance(reply, Drafts):
         wiki = wiki_of(layout, db)
         return admission_of(reply.drafts, packet, wiki, entered_before=entered_before)
-    reasons = _reasons(reply, passages_of(packet), index=packet.task)
+    passages = passages_of(packet)
+    reasons = [*_missing_quotes(reply, passages), *_reasons(reply, passages, index=packet.task)]
     return Admission(rejected=tuple(Rejection(packet.subject, "", r) for r in reasons))
 
 
-def _reasons(reply: object, passages: tuple[Quotable, ...], *, index: str) -> list[str]:
-    """Everything that keeps a reply out which drafts no page."""
+def _reasons(reply: object, passages: tuple[Quotable, ...], *, index: str) -> Iterable[str]:
+    """What else keeps a reply out which drafts no page."""
     match reply:
         case PageRecord():
-            return record_reasons(reply, passages)
+            return record_reasons(reply)
         case IndexNotes():
             return note_reasons(reply, passages, index=index)
         case PackParts():
             return strategy_reasons(reply, passages)
-        case SecondReadings():
-            return []
-    quotes = (reply.quote_first, reply.quote_second)
-    missing = [q for q in quotes if not any(p.captured.find(q) for p in passages)]
-    return [f"the quote “{q[:80]}” does not stand in the material" for q in missing]
+    return ()
+
+
+def _missing_quotes(reply: object, passages: tuple[Quotable, ...]) -> Iterator[str]:
+    """Quotes of a reply, wherever in it they are, that do not stand in the material."""
+    for quote in dict.fromkeys(_quotes_in(msgspec.to_builtins(reply))):
+        if not any(p.captured.find(quote) for p in passages):
+            yield f"the quote “{quote[:80]}” does not stand in the material"
+
+
+def _quotes_in(value: object) -> Iterator[str]:
+    match value:
+        case dict():
+            for name, part in value.items():
+                quoted = "quote" in name and isinstance(part, str)
+                yield from filter(None, [part]) if quoted else _quotes_in(part)
+        case list() | tuple():
+            for part in value:
+                yield from _quotes_in(part)
 
 
 def _file(

@@ -6,7 +6,7 @@ facts deny is left out and named. What people change or add stays: a part that d
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import yaml
@@ -39,25 +39,18 @@ class Pack:
     left_out: tuple[str, ...] = ()
 
 
-def strategy_reasons(parts: PackParts, passages: Iterable[Quotable]) -> list[str]:
-    """Everything that keeps a reply about strategies and rules out: a quote that is not there, a condition that cannot be read."""
-    passages = tuple(passages)
-    reasons = []
+def strategy_reasons(parts: PackParts, passages: tuple[Quotable, ...]) -> Iterator[str]:
+    """What keeps a reply about strategies and rules out: too many words, an instruction to the reader, a condition that cannot be read."""
     for item in (*parts.strategies, *parts.rules):
         if len(item.text.split()) > 25:
-            reasons.append(f"{item.text[:60]}: at most 25 words")
-        if not any(p.captured.find(item.quote) for p in passages):
-            reasons.append(f"{item.text[:60]}: the quote does not stand in the material")
-        if ruling_on(item.quote, item.quote, origin=item.source, passages=passages).reason.endswith(
-            "no claim"
-        ):
-            reasons.append(f"{item.text[:60]}: rests on an instruction to the reader")
+            yield f"{item.text[:60]}: at most 25 words"
+        ruling = ruling_on(item.quote, item.quote, origin=item.source, passages=passages)
+        if ruling.reason.endswith("no claim"):
+            yield f"{item.text[:60]}: rests on an instruction to the reader"
     for strategy in parts.strategies:
         if strategy.applies and not _PREDICATE.fullmatch(strategy.applies):
-            reasons.append(
-                f"{strategy.text[:60]}: '{strategy.applies}' is no condition such as `cores > 1`"
-            )
-    return reasons
+            wrong = f"'{strategy.applies}' is no condition such as `cores > 1`"
+            yield f"{strategy.text[:60]}: {wrong}"
 
 
 def pack_of(

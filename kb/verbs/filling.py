@@ -23,7 +23,6 @@ from kb.ingest.asking import (
     readings_by_rule,
 )
 from kb.ingest.packets import Packet
-from kb.ingest.questions import unanswered
 from kb.ingest.queue import WAITS, all_answers
 from kb.ingest.second import second_reader, waiting_reader
 from kb.ingest.settling import SecondReader, refile, settle
@@ -130,15 +129,15 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
     db = store.state(layout)
     try:
         packets, passed_over = wanted(db)
-        todo = unanswered(layout, packets)
+        todo = [p for p in packets if queue.is_open(layout, p.id)]
         if request.estimate:
-            e = estimate_of(todo, price)
+            read, written = estimate_of(todo)
             return Ingested(
-                e.packets,
+                len(todo),
                 replayed=len(packets) - len(todo),
-                tokens_in=e.tokens_in,
-                tokens_out=e.tokens_out,
-                cost=e.cost,
+                tokens_in=read,
+                tokens_out=written,
+                cost=price.of(read, written),
                 left=len(todo),
                 passed_over=passed_over,
                 estimated=True,
@@ -175,7 +174,7 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
     caller.build(layout)
     pages += [page for s in ledger.settled for page in s.pages]
     return Ingested(
-        len(ledger.settled), len(settled), ledger.tokens_in, ledger.tokens_out, ledger.cost,
+        len(ledger.settled), len(settled), ledger.tokens_in, ledger.tokens_out, price.of(ledger.tokens_in, ledger.tokens_out),
         sum(len(s.admitted) for s in ledger.settled), sum(s.state == "returned" for s in ledger.settled), _waiting(layout), ledger.left,
         tuple(dict.fromkeys(pages)), ledger.failed, passed_over,
         words=_left_by_rules(todo) if request.with_ == "none" else (),

@@ -53,11 +53,14 @@ def _packets(
                     raise
                 passed_over.append(str(error))
         return tuple(packets), tuple(passed_over)
-    if request.task == "merge":
-        return questions.merge_packets(layout, db), ()
-    if request.task == "compare":
-        return questions.compare_packets(layout), ()
     pages = [caller.page(layout, name) for name in request.subject]
-    if request.task == "concept":
-        return questions.concept_packets(layout, pages), ()
-    return questions.page_packets(layout, request.task, pages, context=request.context), ()
+    match request.task:
+        case "merge":
+            packets = questions.merge_packets(layout, db)
+        case "compare":
+            packets = questions.compare_packets(layout)
+        case "concept":
+            packets = questions.concept_packets(layout, pages)
+        case task:
+            packets = questions.page_packets(layout, task, pages, context=request.context)
+    return tuple(packets), ()

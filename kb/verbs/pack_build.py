@@ -11,7 +11,7 @@ from kb import KbError, packs, store, trail
 from kb.claims import claims_in
 from kb.ingest import queue
 from kb.ingest.material import text_of
-from kb.ingest.questions import pack_packets, unanswered
+from kb.ingest.questions import pack_packets
 from kb.ingest.replies import read_reply
 from kb.packs import Pack, PackParts, reference
 from kb.packs.reference import ReferenceEntry
@@ -40,9 +40,8 @@ def run(request: BuildPack, caller: Caller) -> Result:
     layout = caller.layout()
     folder = caller.folder / request.out if request.out else layout.root / "packs" / request.name
     lines = {path: text for path, _, text in (text_of(layout, name) for name in request.source)}
-    packets = pack_packets(layout, request.source, request.scope, context=request.context)
-    todo = unanswered(layout, packets)
-    queue.offer(layout, todo)
+    packets = [*pack_packets(layout, request.source, request.scope, context=request.context)]
+    waiting, _ = queue.offer(layout, packets)
     answers = [a for p in packets if (a := queue.answers_to(layout, p.id)) and a.entered]
     replies = [read_reply(a.attempts[-1].text, PackParts) for a in answers]
     kept, copies = reference.without_copies(_entries(lines, replies))
@@ -64,7 +63,7 @@ def run(request: BuildPack, caller: Caller) -> Result:
         "written": changed,
         "theirs": theirs,
         "left_out": left,
-        "unanswered": len(todo),
+        "unanswered": waiting,
     }
     return Result(value, _text(**value))
 

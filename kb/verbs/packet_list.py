@@ -18,9 +18,7 @@ def run(request: ListPackets, caller: Caller) -> Result:
     layout = caller.layout()
     now = time.time()
     rows = []
-    for packet in queued(layout):
-        if request.task and packet.task != request.task:
-            continue
+    for packet in queued(layout, task=request.task):
         lease, answers = lease_of(layout, packet.id), answers_to(layout, packet.id)
         held = lease is not None and lease.until > now
         state = "leased" if held else answers.state if answers else "open"
