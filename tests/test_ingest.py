@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -230,7 +231,7 @@ def test_two_values_of_one_quantity_are_disputed_on_both_pages_and_two_chips_are
 
 
 def quantity(**fields) -> claims.Claim:
-    stated = claims.StatedQuantity(**{"subject": "v6e", "quantity": "HBM bandwidth", "value": 1.64, "unit": "TB/s", **fields})
+    stated = claims.ClaimedQuantity(**{"subject": "v6e", "quantity": "HBM bandwidth", "value": 1.64, "unit": "TB/s", **fields})
     return claims.Claim(page="wiki/concepts/a.md", section="s", claim=str(fields), quote="q", source="sources/a", start=0, end=1, packet="p", quantity=stated)
 
 
@@ -664,3 +665,44 @@ def test_the_profile_index_takes_no_advice(base):
     (packet,) = questions.regenerate_packets(layout, "profile")
     reply = {"notes": [{"topic": "Idle", "sentences": [{"text": "The lane went on to enable graphs.", "quote": "The lane went on to enable graphs."}]}]}
     assert "advice" in str(settled(layout, packet, json.dumps(reply)).rejected)
+
+
+SHIPPED = Path(__file__).parent.parent
+WORDS = ("v008-four-heads-for-each-word", "v009-fewer-heads-so-that-they-stay-in-the-l1-cache", "v022-a-million-heads", "v029-two-heads-for-each-word")
+
+
+@pytest.fixture
+def shipped(tmp_path) -> Path:
+    """The shipped knowledge base as a fresh clone holds it."""
+    for name in ("wiki", "sources", "prompts", "indexes"):
+        shutil.copytree(SHIPPED / name, tmp_path / name)
+    shutil.copy(SHIPPED / "kb.toml", tmp_path)
+    return tmp_path
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {f.relative_to(folder).as_posix(): f.read_bytes() for part in ("wiki", "sources/claims") for f in (folder / part).rglob("*.*")}
+
+
+def test_in_a_fresh_clone_nothing_is_asked_and_claims_on_its_own_pages_come_back_byte_for_byte(shipped, kb_command):
+    before = files_below(shipped)
+    assert kb_command("ingest", cwd=shipped, ok=(0, 1)).stdout.startswith("0 packets asked")
+    for file in (shipped / "sources/claims").glob("wiki--*"):
+        file.unlink()
+    pages = [f"wiki/experiments/words/2026-11-22-{name}.md" for name in WORDS]
+    assert "0 packets asked, 1 answered before" in kb_command("ingest", "--task", "observation", *pages, cwd=shipped).stdout
+    assert files_below(shipped) == before
+
+
+@pytest.mark.corpora
+def test_with_the_texts_of_the_articles_all_their_claims_come_back_byte_for_byte(shipped, kb_command, corpora):
+    texts = {hashlib.sha256(f.read_bytes()).hexdigest(): f for f in (corpora.parent / "reference" / "background").rglob("*.*") if f.is_file()}
+    before = files_below(shipped)
+    for file in (shipped / "sources/claims").glob("[!w]*"):
+        file.unlink()
+    for file in sorted(shipped.glob("sources/*/meta.json")):
+        wanted = [digest for digest in re.findall(r"[0-9a-f]{64}", file.read_text()) if digest in texts]
+        text = ("--text", texts[wanted[0]]) if wanted else ()
+        assert "0 packets asked" in kb_command("ingest", file.parent.name, *text, cwd=shipped).stdout
+    assert files_below(shipped) == before
+    assert sum(len(json.loads(data)) for name, data in before.items() if name.startswith("sources/claims/")) == 85

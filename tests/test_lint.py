@@ -369,7 +369,7 @@ def test_what_lint_found_is_kept_until_anything_it_looked_at_changes(make_base, 
 
 def test_claims_that_disagree_or_lost_their_source_are_found_whatever_was_kept(make_base, kb_command):
     def claim(source: str, value: float) -> claims.Claim:
-        stated = claims.StatedQuantity(subject="H100", quantity="bandwidth", value=value, unit="GB/s")
+        stated = claims.ClaimedQuantity(subject="H100", quantity="bandwidth", value=value, unit="GB/s")
         return claims.Claim(page="wiki/concepts/a.md", section="S", claim=f"It reaches {value:g}.", quote="q", source=source, start=0, end=1, packet="p", quantity=stated)
 
     layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "It reaches 3350.\n\nIt reaches 2900.\n", "sources/one/meta.json": "{}", "sources/two/meta.json": "{}"})

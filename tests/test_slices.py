@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kb import KbError, store
 from kb.build import build
-from kb.claims import Claim, StatedQuantity
+from kb.claims import Claim, ClaimedQuantity
 from kb.schema import STEPS
 from kb.slices import Loader, Request, SeenTables, printed, request_from, tokens_of
 from kb.slices.profile import explained
@@ -295,7 +295,7 @@ def test_the_envelope_is_the_targets_own_machine_or_none(trail_base):
 
 def test_quantities_of_claims_stand_in_the_envelope_and_their_conflicts_among_what_is_disputed(trail_base):
     def claim(source: str, value: float) -> Claim:
-        quantity = StatedQuantity(subject="V9 chip", quantity="memory bandwidth", value=value, unit="GB/s", condition="peak")
+        quantity = ClaimedQuantity(subject="V9 chip", quantity="memory bandwidth", value=value, unit="GB/s", condition="peak")
         return Claim(page="wiki/concepts/tiling.md", section="limits", claim=f"{value} GB/s", quote="q", source=source, start=0, end=1, packet="p", quantity=quantity)
 
     claims = (claim("sources/one", 1600), claim("sources/two", 1850))

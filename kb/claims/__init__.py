@@ -10,8 +10,8 @@ Refuses to know packets, models and pages: who drafts claims and where they stan
 from kb.claims.captured import Captured, Span
 from kb.claims.filed import (
     Claim,
+    ClaimedQuantity,
     Conflict,
-    StatedQuantity,
     about,
     claims_in,
     conflicts,
@@ -27,7 +27,7 @@ __all__ = [
     "Claim",
     "Conflict",
     "Quotable",
-    "StatedQuantity",
+    "ClaimedQuantity",
     "ClaimRuling",
     "Span",
     "about",

@@ -17,8 +17,10 @@ from kb.text import fold, unit_of, words_of
 FOLDER = "claims"
 
 
-class StatedQuantity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A value with its unit, of a subject, under a condition (empty: always)."""
+class ClaimedQuantity(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A measured or specified value that a claim states. `subject` is what has it, `condition` under which it holds (empty: always)."""
 
     subject: str
     quantity: str
@@ -27,9 +29,10 @@ class StatedQuantity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     condition: str = ""
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What must be equal for two quantities to speak of one thing."""
-        return " ".join(words_of(self.subject)), " ".join(sorted(words_of(self.quantity)))
+    def key(self) -> tuple[str, ...]:
+        """What must be equal for two quantities to speak of one thing under one condition."""
+        words = (words_of(text) for text in (self.quantity, self.condition))
+        return " ".join(words_of(self.subject)), *(" ".join(sorted(w)) for w in words)
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,7 +47,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end: int
     packet: str
     links: tuple[str, ...] = ()
-    quantity: StatedQuantity | None = None
+    quantity: ClaimedQuantity | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -73,7 +76,7 @@ def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str,
     damaged: list[str] = []
     for file in sorted((layout.sources / FOLDER).glob("*.json")):
         try:
-            claims.extend(_read(file))
+            claims += _read(file)
         except KbError as error:
             damaged.append(str(error))
     return tuple(claims), tuple(damaged)
@@ -82,83 +85,66 @@ def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str,
 def _read(file: Path) -> list[Claim]:
     try:
         return store.from_json(store.bytes_of(file), list[Claim])
+    except FileNotFoundError:
+        return []
     except (OSError, ValueError) as error:
         raise KbError(
             f"sources/{FOLDER}/{file.name}: no list of claims: {error}; restore it, or remove it and ingest again"
         ) from error
 
 
-def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> tuple[Claim, ...]:
-    """Put claims on file beside those that are there; a claim that is there already stays as it is. Returns those that are new."""
-    new: list[Claim] = []
-    claims = tuple(claims)
-    for source in dict.fromkeys(c.source for c in claims):
-        held = {c.key: c for c in _of_source(layout, source)}
-        added = {c.key: c for c in claims if c.source == source and c.key not in held}
-        if added:
-            _write(layout, source, (*held.values(), *added.values()))
-            new += added.values()
-    return tuple(new)
-
-
-def _of_source(layout: store.Layout, source: str) -> list[Claim]:
-    file = layout.sources / FOLDER / file_name(source)
-    return _read(file) if file.is_file() else []
+def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> None:
+    """Put claims on file beside those that are there; a claim that is there already stays as it is."""
+    by_source: dict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        by_source[claim.source].append(claim)
+    for source, new in by_source.items():
+        held = _read(_file(layout, source))
+        together = {c.key: c for c in (*new, *held)}
+        if len(together) > len(held):
+            _write(layout, source, together.values())
 
 
 def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
     """Take the claims of one source off file. Returns them. The list stays, empty: what is replayed later does not put them back."""
-    gone = tuple(_of_source(layout, source))
+    gone = tuple(_read(_file(layout, source)))
     if gone:
         _write(layout, source, ())
     return gone
 
 
 def is_withdrawn(layout: store.Layout, source: str) -> bool:
-    return (layout.sources / FOLDER / file_name(source)).is_file() and not _of_source(
-        layout, source
-    )
+    file = _file(layout, source)
+    return file.is_file() and not _read(file)
 
 
 def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
     ordered = sorted(held, key=lambda c: (c.start, c.end, c.page, c.claim))
-    data = store.to_json(ordered, order=None)
-    store.write(layout.sources / FOLDER / file_name(source), data)
+    store.write(_file(layout, source), store.to_json(ordered, order=None))
 
 
-def file_name(source: str) -> str:
-    """Name of the file that holds the claims of a source, or of a page that is quoted as one."""
-    return source.removeprefix("sources/").removesuffix(".md").replace("/", "--") + ".json"
+def _file(layout: store.Layout, source: str) -> Path:
+    """The file that holds the claims of a source, or of a page that is quoted as one."""
+    name = source.removeprefix("sources/").removesuffix(".md").replace("/", "--")
+    return layout.sources / FOLDER / f"{name}.json"
 
 
 def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
     """Claims that contradict each other: one subject, one quantity, equal conditions, values that no rounding makes equal."""
-    alike: dict[tuple, list[Claim]] = defaultdict(list)
+    alike: dict[tuple[str, ...], list[Claim]] = defaultdict(list)
     for claim in claims:
         if claim.quantity:
-            alike[(*claim.quantity.key, _condition(claim.quantity))].append(claim)
-    return tuple(
-        Conflict(a, b)
-        for same in alike.values()
-        for a, b in combinations(same, 2)
-        if _differ(a.quantity, b.quantity)
-    )
+            alike[claim.quantity.key].append(claim)
+    pairs = (pair for same in alike.values() for pair in combinations(same, 2))
+    return tuple(Conflict(a, b) for a, b in pairs if _differ(a.quantity, b.quantity))
 
 
-def _condition(quantity: StatedQuantity) -> str:
-    return " ".join(sorted(words_of(quantity.condition)))
-
-
-def _differ(a: StatedQuantity, b: StatedQuantity) -> bool:
+def _differ(a: ClaimedQuantity, b: ClaimedQuantity) -> bool:
     mine, theirs = unit_of(a.unit), unit_of(b.unit)
-    if mine and theirs and mine.dimension != theirs.dimension or bool(mine) != bool(theirs):
+    same = mine.dimension == theirs.dimension if mine and theirs else fold(a.unit) == fold(b.unit)
+    if not same:
         return False  # Two kinds of measure: other quantities under one name.
-    if mine is None and fold(a.unit) != fold(b.unit):
-        return False
-    left, right = (
-        a.value * (mine.factor if mine else 1.0),
-        b.value * (theirs.factor if theirs else 1.0),
-    )
+    left, right = (q.value * (u.factor if u else 1.0) for q, u in ((a, mine), (b, theirs)))
     return not math.isclose(left, right, rel_tol=max(_rounding(a.value), _rounding(b.value)))
 
 
@@ -171,13 +157,12 @@ def _rounding(value: float) -> float:
 def about(claims: Iterable[Claim], subject: str) -> tuple[Claim, ...]:
     """Claims whose quantity or sentence speaks of a subject: all its words stand there."""
     wanted = set(words_of(subject))
-    return tuple(
-        c
-        for c in claims
-        if wanted
-        <= set(
-            words_of(
-                f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"
-            )
+    shown = (
+        (
+            c,
+            f"{c.claim} {c.page}"
+            + (f" {c.quantity.subject} {c.quantity.quantity}" if c.quantity else ""),
         )
+        for c in claims
     )
+    return tuple(c for c, text in shown if wanted <= set(words_of(text)))

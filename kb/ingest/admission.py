@@ -9,10 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-import msgspec
-
 from kb import store
-from kb.claims import Captured, Claim, ClaimRuling, Quotable, StatedQuantity, ruling_on
+from kb.claims import Captured, Claim, ClaimRuling, Quotable, ruling_on
 from kb.ingest.packets import Packet
 from kb.ingest.replies import Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
@@ -144,7 +142,7 @@ def admission_of(
 
 
 def _claim(item: DraftClaim, draft: Draft, ruling: ClaimRuling, packet: Packet) -> Claim:
-    span, stated = ruling.span, item.quantity
+    span = ruling.span
     assert span is not None
     return Claim(
         page=draft.path,
@@ -156,7 +154,7 @@ def _claim(item: DraftClaim, draft: Draft, ruling: ClaimRuling, packet: Packet) 
         end=span.end,
         packet=packet.id,
         links=item.links,
-        quantity=StatedQuantity(**msgspec.structs.asdict(stated)) if stated else None,
+        quantity=item.quantity,
     )
 
 

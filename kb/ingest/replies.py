@@ -5,17 +5,8 @@ import re
 import msgspec
 
 from kb import KbError
+from kb.claims import ClaimedQuantity
 from kb.source import IndexNote
-
-
-class ClaimedQuantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A measured or specified value that a claim states. `subject` is what has it, `condition` under which it holds (empty: always)."""
-
-    subject: str
-    quantity: str
-    value: float
-    unit: str
-    condition: str = ""
 
 
 class DraftClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
