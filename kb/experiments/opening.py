@@ -39,9 +39,9 @@ _LONGEST_SLUG = 60
 def proposal_in(data: bytes, *, name: str) -> ExperimentProposal:
     """Proposal of a markdown file: front matter, and the four labels as bold runs or headings. Raises KbError for front matter that cannot be read."""
     page = read("wiki/experiments/0-proposal.md", data)
-    if page.problems:
-        line, _, message, _, hint = page.problems[0]
-        raise KbError(f"{name}:{line}: {message}; {hint}")
+    if page.findings:
+        first = page.findings[0]
+        raise KbError(f"{name}:{first.line}: {first.message}; {first.hint}")
     facts = read_facts(page, text_of(data))
     return ExperimentProposal(
         target=page.field("target"),

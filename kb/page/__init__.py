@@ -99,7 +99,7 @@ class Detail(NamedTuple):
     fences: tuple[tuple[int, int], ...] = ()
     blocks: tuple[tuple[str, int, int], ...] = ()
     allowed: tuple[tuple[int, str], ...] = ()
-    problems: tuple[tuple[int, str, str, str, str], ...] = ()
+    findings: tuple[Finding, ...] = ()
     callouts: tuple[int, ...] = ()
 
 
@@ -199,7 +199,7 @@ class Page(_Fronted):
     fences = property(attrgetter("detail.fences"))
     blocks = property(attrgetter("detail.blocks"))
     allowed = property(attrgetter("detail.allowed"))
-    problems = property(attrgetter("detail.problems"))
+    findings = property(attrgetter("detail.findings"))
     callouts = property(attrgetter("detail.callouts"))
 
     @cached_property
@@ -303,14 +303,6 @@ class Page(_Fronted):
             Section(a, t, lv, s, e) for (s, a, t, lv), e in zip(starts, ends, strict=True) if e > s
         )
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What reading this page found wrong with it."""
-        return tuple(
-            Finding(self.path, line, code, message, target=target, hint=hint)
-            for line, code, message, target, hint in self.problems
-        )
-
 
 def _names_target(page: Page) -> bool:
     """Whether a page of a folder that may hold targets (`models/` of a wiki of kernels, or of recommenders) says how it is measured."""
@@ -354,29 +346,23 @@ def read(path: str, data: bytes, *, skim: bool = False) -> Page:
     return page_of(path, data, skim=skim)
 
 
-class _Row(NamedTuple):
-    front: dict[str, object]
-    body_line: int
-    lines: int
-    first_heading: str
-    cited: tuple[str, ...]
-    row: bytes
-    labels: tuple[str, ...]
-    type: str
-    title: str
-    date: str
+# What the compiled tables keep of a page, and its types.
+_KEPT = "front body_line lines first_heading cited row labels type title date".split()
+_Row = tuple[
+    dict[str, object], int, int, str, tuple[str, ...], bytes, tuple[str, ...], str, str, str
+]
 
 
 def to_row(page: Page) -> bytes:
     """A page as the compiled tables keep it, without path and digest, with what all are asked for."""
-    return row_of([getattr(page, name) for name in _Row._fields])
+    return row_of([getattr(page, name) for name in _KEPT])
 
 
 def from_row(path: str, digest: str, row: bytes) -> Page:
     """The page that `to_row` wrote down."""
     page = object.__new__(Page)
     # Some commands load every page: what it knows is set as it was kept, and nothing of it asked again.
-    page.__dict__.update(value_of(row, _Row)._asdict(), path=path, digest=digest)
+    page.__dict__.update(zip(_KEPT, value_of(row, _Row), strict=True), path=path, digest=digest)
     return page
 
 

@@ -3,7 +3,6 @@
 Refuses to judge: a block says what stands where, not what it means. Cost is linear in the text, however hostile.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
@@ -15,7 +14,7 @@ import msgspec
 from kb import regex
 from kb.page.front import body_of
 from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, destination_of, inline_of
-from kb.page.text import Link, slug_of
+from kb.page.text import Link
 
 
 class TableCell(msgspec.Struct, frozen=True):
@@ -131,8 +130,6 @@ _UNRESOLVED = regex(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[
 # An escaped sign, or mathematics: what stands in it is no link.
 _ESCAPE = regex(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
 _ID = regex(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
-_HEADING_TAG = regex(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
-_TAG = regex(r"<[^<>]*>")
 _MARKER = regex(r"[-*+]|\d{1,9}[.)]")
 # Kinds of spans that lead somewhere, as a `Link` calls them.
 _LINKS = {"link": "inline", "auto": "auto", "image": "image"}
@@ -313,7 +310,6 @@ class _DocumentReading:
             plain=self.text[self.places.char(place["start"]) : self.places.char(place["end"])],
         )
         self.ids.extend(_ID.findall(block.plain))
-        self.ids.extend(_heading_slugs(block.plain))
         return at + 1
 
     def _references(self, piece: Block | TableCell) -> None:
@@ -345,14 +341,3 @@ class _DocumentReading:
             at = last
         pieces.append(source[at:])
         return _ESCAPE.sub(lambda held: _HELD * len(held[0]), "".join(pieces))
-
-
-def _heading_slugs(html: str) -> Iterator[str]:
-    """Anchors of the headings that stand in HTML, each from its tag to the next one that ends it."""
-    begun: re.Match[str] | None = None
-    for tag in _HEADING_TAG.finditer(html):
-        if not tag[1]:
-            begun = begun or tag
-        elif begun and begun[2] == tag[2]:
-            yield slug_of(_TAG.sub("", html[begun.end() : tag.start()]))
-            begun = None

@@ -19,9 +19,9 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
             f"{path}: the text for block '{name}' holds a kb:auto marker of its own; it would break the page"
         )
     page = read(path, data)
-    broken = [p for p in page.problems if p[1] == "managed-block"]
-    if broken:
-        raise KbError(f"{path}:{broken[0][0]}: {broken[0][2]}; {broken[0][4]}")
+    for finding in page.findings:
+        if finding.code == "managed-block":
+            raise KbError(f"{path}:{finding.line}: {finding.message}; {finding.hint}")
     newline = newlines_of(data)
     inner = content.strip("\n")
     lines = [line + newline for line in inner.split("\n")] if inner else []

@@ -41,27 +41,18 @@ def body_of(text: str) -> tuple[int, int]:
 
 def front_of(text: str, path: str) -> Front:
     """Front matter of a page text (newlines already `\\n`, no byte-order mark)."""
-    opening = _FENCE.match(text)
-    closing = _CLOSE.search(text, opening.end() - 1) if opening else None
-    if not closing:
-        unclosed = Finding(
-            path,
-            1,
-            "front-matter",
-            "the front matter opens with --- and never closes",
-            hint="add a line ---",
-        )
-        return Front({}, {}, 1, 0, (unclosed,) if opening else ())
-    raw = text[opening.end() : closing.start() + 1]
-    end = min(closing.end() + 1, len(text))
-    body_line = text.count("\n", 0, end) + 1
+    end, body_line = body_of(text)
+    if not end:
+        message, hint = "the front matter opens with --- and never closes", "add a line ---"
+        unclosed = Finding(path, 1, "front-matter", message, hint=hint)
+        return Front({}, {}, 1, 0, (unclosed,) if _FENCE.match(text) else ())
+    raw = text[text.index("\n") + 1 : end].rstrip().rpartition("\n")[0] + "\n"
     at = raw.find("symbols:")
     listed = _SYMBOLS.search(raw, at) if at >= 0 else None
     names = _SYMBOL.findall("\n" + listed[1]) if listed else []
     if len(set(names)) == len(names) and names:
-        values, findings = _values(
-            raw[: listed.start()] + "\n" * listed[0].count("\n") + raw[listed.end() :], path
-        )
+        blank = "\n" * listed[0].count("\n")
+        values, findings = _values(raw[: listed.start()] + blank + raw[listed.end() :], path)
         values["symbols"] = dict.fromkeys(names)
     else:
         values, findings = _values(raw, path)

@@ -45,60 +45,36 @@ _Loader.add_constructor(
 
 
 def yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
-    def finding(
-        line: int, message: str, hint: str, target: str = "", code: str = "front-matter"
-    ) -> Finding:
-        return Finding(path, 2 + line, code, message, target=target, hint=hint)
-
-    plain_hint = "keep it to plain values, lists and short tables"
-    if _nested_deeply(raw):
-        return _line_by_line(raw), (
-            finding(0, "the front matter is nested too deeply", plain_hint),
-        )
-    loader = None
+    """The fields of a front matter, and what is wrong with it; of one that no parser reads, those that stand on a line each."""
     try:
+        if _nested_deeply(raw):
+            raise ValueError("it is nested too deeply")
         loader = _Loader(raw.replace("\0", "\ufffd"))
-        value = loader.get_single_data()
-        if value is None:
-            return {}, ()
+        value = loader.get_single_data() or {}
         if not isinstance(value, dict):
-            return {}, (
-                finding(
-                    0,
-                    f"the front matter is a {type(value).__name__}, not fields",
-                    "write `key: value` lines",
-                ),
-            )
+            raise ValueError(f"it is a {type(value).__name__}, and no `key: value` lines")
         fields = _plain(value, [_MOST_NODES])
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        hint = "quote values that hold ': ' or start with a special character"
-        return _line_by_line(raw), (
-            finding(
-                mark.line if mark else 0, f"the front matter is not valid YAML: {problem}", hint
-            ),
-        )
-    except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        return _line_by_line(raw), (
-            finding(0, f"the front matter cannot be read: {str(error)[:200]}", plain_hint),
-        )
-    finally:
-        if loader is not None:
-            loader.dispose()
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())[:200]
+        message = f"the front matter cannot be read: {problem}"
+        line = 2 + (mark.line if mark else 0)
+        return _line_by_line(raw), (Finding(path, line, "front-matter", message, hint=_HINT),)
     twice = (
-        finding(
-            line,
-            f"the key '{key}' stands twice; the last one counts",
-            "remove one",
-            key,
+        Finding(
+            path,
+            2 + line,
             "duplicate-key",
+            f"the key '{key}' stands twice; the last one counts",
+            target=key,
+            hint="remove one",
         )
         for key, line in loader.twice
     )
     return fields, tuple(twice)
 
 
+_HINT = "keep it to plain values, lists and short tables; quote values that hold ': '"
 # Deeper than this no page nests its fields, and a parser that calls itself for every level ends.
 _DEEPEST = 60
 

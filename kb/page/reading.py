@@ -11,6 +11,7 @@ from kb.page.text import slug_of
 from kb.schema import (
     FIELD_NAMES,
     OUTCOME_LABELS,
+    Finding,
     heading_kind,
     label_kind,
     names_run,
@@ -23,6 +24,7 @@ from kb.text.reports import report_of
 
 _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
+_CALLOUT = regex(r" {0,3}>[> ]*\[!")
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
 # Two figures of one sentence.
@@ -31,9 +33,6 @@ _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d",
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
 
-# (line, code, message, target, hint)
-_Problem = tuple[int, str, str, str, str]
-
 
 def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     """Page of a file's bytes. Never raises for content: what is wrong is in `findings`.
@@ -41,38 +40,27 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     With `skim` a plain catalog of code is not read whole: its `detail` holds the texts of its headings and its symbols, and no row is kept of it.
     """
     digest = digest_of(data)
+    findings: list[Finding] = []
+
+    def find(line: int, code: str, message: str, hint: str) -> None:
+        findings.append(Finding(path, line, code, message, hint=hint))
+
     if b"\0" in data[:65536]:
-        binary = (
-            1,
-            "binary",
-            "holds NUL bytes: this is no text",
-            "",
-            "move it to sources/ or raw/",
-        )
-        return _page(path, digest, Front({}, {}, 1, 0, ()), 0, Detail(problems=(binary,)))
-    problems: list[_Problem] = []
+        find(1, "binary", "holds NUL bytes: this is no text", "move it to sources/ or raw/")
+        return _page(path, digest, front_of("", path), 0, Detail(findings=tuple(findings)))
     if len(data) > LARGEST:
         most = f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled"
-        problems.append((1, "too-large", most, "", "split the page"))
+        find(1, "too-large", most, "split the page")
         data = data[: data.rfind(b"\n", 0, LARGEST) + 1 or LARGEST]
     text = text_of(data)
     if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
         line = text.count("\n", 0, text.index("\ufffd")) + 1
-        problems.append(
-            (
-                line,
-                "encoding",
-                "bytes that are not UTF-8 were replaced",
-                "",
-                "save the page as UTF-8",
-            )
-        )
+        find(line, "encoding", "bytes that are not UTF-8 were replaced", "save the page as UTF-8")
     if not text.strip():
-        problems.append((1, "empty", "the page is empty", "", "write it or remove it"))
+        find(1, "empty", "the page is empty", "write it or remove it")
     front = front_of(text, path)
     front.fields.update(_english(front.fields))
-    problems += [(f.line, f.code, f.message, f.target, f.hint) for f in front.findings]
-    problems += _unnamable(front)
+    findings += [*front.findings, *_unnamable(front, path)]
     symbols = front.fields.get("symbols")
     symbols = tuple(front.fields.pop("symbols")) if isinstance(symbols, dict) else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
@@ -90,15 +78,19 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
         )
     document = document_of(text)
     if document.open_fence:
-        open_fence = "a code fence is never closed; all that follows reads as code"
-        problems.append(
-            (document.open_fence, "open-fence", open_fence, "", "close it with the same marker")
-        )
+        message = "a code fence is never closed; all that follows reads as code"
+        find(document.open_fence, "open-fence", message, "close it with the same marker")
     ids = list(document.ids)
     headings = tuple(_headings(document, ids))
     fences = tuple((b.line, b.stop) for b in document.of("fence"))
-    blocks = tuple(_managed(text, fences, problems)) if "kb:auto" in text else ()
-    allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
+    marks = [mark for mark in ("kb:auto", "[!") if mark in text]
+    coded = {line for first, stop in fences for line in range(first, stop)}
+    # What stands in a line of its own outside code: marks that kb set, and callouts.
+    marked = [
+        (number, line)
+        for number, line in enumerate(text.split("\n") if marks else (), 1)
+        if any(mark in line for mark in marks) and number not in coded
+    ]
     detail = Detail(
         front.lines,
         headings,
@@ -106,10 +98,10 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
         tuple(ids),
         symbols,
         fences,
-        blocks,
-        allowed,
-        tuple(problems),
-        tuple(_callouts(text, fences)),
+        tuple(_managed(path, marked, findings)),
+        tuple(_allowed(text)) if "kb:allow" in text else (),
+        tuple(findings),
+        tuple(n for n, line in marked if _CALLOUT.match(line)),
     )
     return _page(path, digest, front, lines, detail, labels=_labels(path, front, document))
 
@@ -221,25 +213,17 @@ def _way(href: str, kind: str) -> str:
     return f"[[{href.partition('|')[0].strip()}" if kind == "wikilink" else href
 
 
-def _unnamable(front: Front) -> Iterator[_Problem]:
+def _unnamable(front: Front, path: str) -> Iterator[Finding]:
     """Values that name a folder or a file and cannot: taken out of the fields, so that nobody trips over them."""
     for key in _NAMING:
         value = front.fields.get(key)
         name = str(value) if isinstance(value, (str, int, float)) else ""
-        if value and not (
-            is_inner(name)
-            and len(name) <= _LONGEST_NAME
-            and "\ufffd" not in name
-            and name.isprintable()
-        ):
+        known = is_inner(name) and len(name) <= _LONGEST_NAME and "\ufffd" not in name
+        if value and not (known and name.isprintable()):
             del front.fields[key]
-            yield (
-                front.lines.get(key, 1),
-                "front-matter",
-                f"'{key}' names no folder",
-                name[:80],
-                "write a short plain name",
-            )
+            message, hint = f"'{key}' names no folder", "write a short plain name"
+            line = front.lines.get(key, 1)
+            yield Finding(path, line, "front-matter", message, target=name[:80], hint=hint)
 
 
 def _english(fields: dict[str, object]) -> dict[str, object]:
@@ -274,41 +258,21 @@ def _allowed(text: str) -> Iterator[tuple[int, str]]:
                 yield number + (line.strip() == comment[0]), code
 
 
-def _callouts(text: str, fences: tuple[tuple[int, int], ...]) -> Iterator[int]:
-    for number, line in enumerate(text.split("\n") if "[!" in text else (), 1):
-        quoted = line[:4].lstrip(" ").startswith(">") and line.lstrip(" >").startswith("[!")
-        if quoted and not any(start <= number < stop for start, stop in fences):
-            yield number
-
-
 def _managed(
-    text: str, fences: tuple[tuple[int, int], ...], problems: list[_Problem]
+    path: str, marked: list[tuple[int, str]], findings: list[Finding]
 ) -> Iterator[tuple[str, int, int]]:
-    """Managed blocks as (name, first line, last line); markers without a partner become problems."""
+    """Managed blocks as (name, first line, last line); markers without a partner become findings."""
     name, start = "", 0
-    coded = {line for first, stop in fences for line in range(first, stop)}
-    markers = (
-        (n, m)
-        for n, line in enumerate(text.split("\n"), 1)
-        if "kb:auto" in line and n not in coded and (m := _AUTO.match(line))
-    )
-    for line, marker in markers:
+    hint = "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"
+    for line, marker in ((n, m) for n, text in marked if (m := _AUTO.match(text))):
         if not marker[1] and not name and marker[2]:
             name, start = marker[2], line
         elif marker[1] and name:
             yield name, start, line
             name = ""
         else:
-            hint = "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"
-            problems.append(
-                (
-                    line,
-                    "managed-block",
-                    "a kb:auto marker without its partner",
-                    marker[2] or "",
-                    hint,
-                )
-            )
+            message = "a kb:auto marker without its partner"
+            findings.append(Finding(path, line, "managed-block", message, marker[2] or "", hint))
     if name:
         message = f"the managed block '{name}' is never closed"
-        problems.append((start, "managed-block", message, name, "add <!-- /kb:auto -->"))
+        findings.append(Finding(path, start, "managed-block", message, name, hint))

@@ -11,38 +11,18 @@ from functools import lru_cache
 
 from kb import languages, regex
 from kb.languages import english_of, spellings
-from kb.schema.verdicts import (
-    ADOPTED as ADOPTED,
-)
-from kb.schema.verdicts import (
-    FAILED as FAILED,
-)
-from kb.schema.verdicts import (
-    OUTCOME_FIELDS as OUTCOME_FIELDS,
-)
-from kb.schema.verdicts import (
-    OUTCOME_LABELS as OUTCOME_LABELS,
-)
-from kb.schema.verdicts import (
-    RUNNING as RUNNING,
-)
-from kb.schema.verdicts import (
-    UNDONE as UNDONE,
-)
-from kb.schema.verdicts import (
-    Verdict as Verdict,
-)
-from kb.schema.verdicts import (
-    canonical_decision as canonical_decision,
-)
-from kb.schema.verdicts import (
-    canonical_verdict as canonical_verdict,
-)
-from kb.schema.verdicts import (
-    field_verdict as field_verdict,
-)
-from kb.schema.verdicts import (
-    outcome_verdict as outcome_verdict,
+from kb.schema.verdicts import (  # noqa: F401  Its words are asked for here.
+    ADOPTED,
+    FAILED,
+    OUTCOME_FIELDS,
+    OUTCOME_LABELS,
+    RUNNING,
+    UNDONE,
+    Verdict,
+    canonical_decision,
+    canonical_verdict,
+    field_verdict,
+    outcome_verdict,
 )
 
 

@@ -197,9 +197,8 @@ def outcome_verdict(raw: str) -> Verdict | None:
 
 
 def field_verdict(raw: str) -> Verdict | None:
-    """Verdict of a `verdict:` or `status:` field: by the vocabulary, else by the words of an outcome; OTHER where neither knows it."""
-    verdict = canonical_verdict(raw)
-    return verdict if verdict not in (None, Verdict.OTHER) else outcome_verdict(raw) or verdict
+    """Verdict of a `verdict:` or `status:` field: by its first clause, else by any word of a verdict; OTHER where neither is known."""
+    return outcome_verdict(raw) or canonical_verdict(raw)
 
 
 def canonical_decision(raw: str | None) -> str | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kb.text.sentences import cut, sentences_of
     from kb.text.spelt import in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
-    from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
+    from kb.text.words import STOP, fold, names_of, stem, terms_of, words_of
 
 __all__ = [
     "LOOK",
@@ -26,7 +26,6 @@ __all__ = [
     "Unit",
     "cut",
     "fold",
-    "identifiers_of",
     "in_digits",
     "names_of",
     "number_of",
@@ -51,6 +50,6 @@ __getattr__ = exports(
         "sentences": ("cut", "sentences_of"),
         "spelt": ("in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),
-        "words": ("STOP", "fold", "identifiers_of", "names_of", "stem", "terms_of", "words_of"),
+        "words": ("STOP", "fold", "names_of", "stem", "terms_of", "words_of"),
     },
 )

@@ -9,7 +9,6 @@ from kb import regex
 # Longer wholes are hashes, URLs and paths: nobody asks for them by heart.
 _LONGEST_NAME = 60
 
-_IDENTIFIER = regex(r"[^\W\d_]\w*(?:[.\-:=]+\w+)*")
 _TOKEN = regex(
     r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+"
 )
@@ -139,11 +138,6 @@ def foreign_forms(text: str) -> list[str]:
             for run in _UNSPACED.findall(fold(word)):
                 forms += run if len(run) > 1 else ()
     return forms
-
-
-def identifiers_of(text: str) -> list[str]:
-    """Names of code in a text as written: what joins words by `_ . - : =` or by humps."""
-    return [m for m in _IDENTIFIER.findall(text) if _JOINER.search(m) or _HUMP.search(m)]
 
 
 def names_of(text: str) -> list[str]:

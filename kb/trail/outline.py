@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings}
 _SHORTEST_LABEL, _LONGEST_LABEL = 3, 40
 _KEYED = regex(r"^[>\s]*[A-Za-z][A-Za-z ]{2,39}:\s", re.MULTILINE)
-# A longer line is data.
-_LONGEST_LINE = 20_000
+# A line behind the first, without the marks of a quotation.
+_LINE = regex(r"\n[> ]*([^\n]*)")
 
 
 class Passage(NamedTuple):
@@ -79,15 +79,11 @@ def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, st
     starts = [0]
     # Where most lines begin with a name and a colon, these are labels, however they are written.
     listing = 2 * len(_KEYED.findall(source)) > source.count("\n") + 1 > 1
-    at = source.find("\n") + 1
-    while at and (bold or ":" in source):
-        line = source[at : source.find("\n", at) if source.find("\n", at) >= 0 else len(source)]
-        margin = len(line) - len(line.lstrip("> "))
-        mark = bold.get(at + margin, "")
-        text = plain_text(line[margin:]) if mark else line[margin:]
+    for line in _LINE.finditer(source) if bold or ":" in source else ():
+        mark = bold.get(line.start(1), "")
+        text = plain_text(line[1]) if mark else line[1]
         if _labelled(text, mark, listing=listing)[0]:
-            starts.append(at + margin)
-        at = source.find("\n", at) + 1
+            starts.append(line.start(1))
     if len(starts) == 1:
         yield block.plain, *_labelled(block.plain, bold.get(0, ""), listing=listing)
         return

@@ -4,7 +4,7 @@ Whole rows and sentences in the page's own words. Refuses to sum up: that is the
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kb import regex
@@ -87,7 +87,7 @@ _MOST = {
     "noise": 2,
     "attempts": 40,
 }
-_LONGEST, _LONGEST_CODE, _LONGEST_BUCKET = 420, 900, 170
+_SHORTEST, _LONGEST, _LONGEST_CODE, _LONGEST_BUCKET = 8, 420, 900, 170
 # A list item of fewer words that sets nothing is an id; a work of less than this no size of it.
 _WORDS, _SMALLEST_WORK = 3, 16
 
@@ -95,96 +95,79 @@ _WORDS, _SMALLEST_WORK = 3, 16
 def account_of(page: Page, passages: Sequence[Passage]) -> Account:
     """Account of a run's page."""
     several = _SEVERAL.search(page.stem)
-    reading = _PassageReading(int(several[1]) if several else page.number)
+    number = int(several[1]) if several else page.number
+    parts: dict[str, dict[str, Note]] = {name: {} for name in (*_MOST, "deferred")}
+    attempts: list[TableTry] = []
+    score, buckets = 0, ()
     for passage in passages:
-        reading.read(passage)
-    parts = {
-        **reading.parts,
-        "buckets": reading.buckets[1],
-        "leads": reading.parts["leads"] + reading.deferred,
-        "attempts": reading.attempts,
-    }
-    return Account(**{name: tuple(parts[name][:most]) for name, most in _MOST.items()})
+        upto = _latest(" ".join(passage.above), number)
+        rows = [[cell.plain for cell in row.cells] for row in passage.rows]
+        own_score, lines = buckets_of(rows, passage.above) if rows else (0, ())
+        if own_score and own_score >= score:
+            score, buckets = own_score, tuple(Note(line, upto) for line in lines)
+        for attempt in attempts_in(rows, passage.above) if rows and not own_score else ():
+            latest = max(upto, _latest(attempt.text, number))
+            attempts.append(replace(attempt, upto=latest))
+        for name, text, most in _table(rows, passage) if rows else _text(passage):
+            text = cut(_ADDRESS.sub("…", text), most)
+            # A lead may name the runs after this one.
+            named = 0 if name in ("leads", "deferred") else _latest(text, number)
+            if len(text) > _SHORTEST:
+                parts[name].setdefault(text, Note(text, max(upto, named)))
+    notes = {name: tuple(own.values()) for name, own in parts.items()}
+    leads = notes["leads"] + notes.pop("deferred")
+    notes |= {"buckets": buckets, "leads": leads, "attempts": tuple(attempts)}
+    return Account(**{name: own[: _MOST[name]] for name, own in notes.items()})
 
 
-class _PassageReading:
-    """A page being read, passage by passage; open as long as that."""
+# What a passage tells: the part of the account that keeps it, the text, and how much of it.
+_Told = tuple[str, str, int]
 
-    def __init__(self, number: int):
-        self.number = number
-        self.parts: dict[str, list[Note]] = {name: [] for name in _MOST}
-        self.deferred: list[Note] = []
-        self.attempts: list[TableTry] = []
-        self.buckets: tuple[int, list[Note]] = (0, [])
 
-    def read(self, passage: Passage) -> None:
-        own = passage.above[-1] if passage.above else ""
-        upto = _latest(" ".join(passage.above), self.number)
-        if passage.kind == "table":
-            self._table(
-                [[cell.plain for cell in row.cells] for row in passage.rows], passage.above, upto
-            )
-        elif passage.kind == "fence":
-            if _CONFIG.search(own) and not _LEADS.search(own):
-                self._add("config", passage.text.replace("\\\n", " "), upto, most=_LONGEST_CODE)
-        elif passage.kind == "paragraph" and _LEADS.search(own):
-            if passage.listed or len(passage.text) < _LONGEST:
-                self._add("leads", passage.text, upto, whole=True)
-        elif passage.kind == "paragraph" and not _REFERENCES.search(own):
-            self._prose(passage, own, upto)
+def _text(passage: Passage) -> Iterator[_Told]:
+    own = passage.above[-1] if passage.above else ""
+    if passage.kind == "fence":
+        if _CONFIG.search(own) and not _LEADS.search(own):
+            yield "config", passage.text.replace("\\\n", " "), _LONGEST_CODE
+    elif passage.kind == "paragraph" and _LEADS.search(own):
+        if passage.listed or len(passage.text) < _LONGEST:
+            yield "leads", passage.text, _LONGEST
+    elif passage.kind == "paragraph" and not _REFERENCES.search(own):
+        yield from _prose(passage, own)
 
-    def _table(self, rows: list[list[str]], above: tuple[str, ...], upto: int) -> None:
-        score, lines = buckets_of(rows, above)
-        if score and score >= self.buckets[0]:
-            self.buckets = (score, [Note(line, upto) for line in lines])
-        for attempt in attempts_in(rows, above) if not score else ():
-            latest = max(upto, _latest(attempt.text, self.number))
-            self.attempts.append(replace(attempt, upto=latest))
-        named = sum("_" in row[0] for row in rows if len(row) == 2)
-        if not score and 2 * named > len(rows) and _CONFIG.search("".join(above[-1:])):
-            settings = ", ".join("=".join(row) for row in rows[1:])
-            self._add("config", settings, upto, most=_LONGEST_CODE)
-        for row in rows[1:]:
-            values = " ".join(row[1:])
-            if row and _tells_memory(row[0], values):
-                self._add("memory", _paired(rows[0], row), upto)
-            elif row and _GAIN.search(values) and levers_in(row[0]):
-                self._add("gains", _paired(rows[0], row), upto)
 
-    def _prose(self, passage: Passage, own: str, upto: int) -> None:
-        text = passage.text
-        if _CONFIG.search(own) and _sets(passage) and not _GAIN.search(text):
-            self._add("config", text, upto)
-        profiled = _PROFILE.search(" ".join(passage.above))
-        # Most paragraphs say none of this, and need not be read by sentences.
-        spoken = [
-            (name, says)
-            for name, says in _SENTENCES
-            if (profiled if name == "profile" else says(text))
-        ]
-        aside = _CONFIG.search(own) or _EXPECTED.search(f"{own} {text[:40]}")
-        deferred = not aside and _DEFERRED.search(text)
-        whole = sentences_of(text) if spoken or deferred else ()
-        for place, sentence in enumerate(whole):
-            for name, says in spoken:
-                if says(sentence):
-                    self._add(name, sentence, upto)
-            if deferred and _DEFERRED.search(sentence):
-                self._defer(whole, place, upto)
+def _table(rows: list[list[str]], passage: Passage) -> Iterator[_Told]:
+    named = sum("_" in row[0] for row in rows if len(row) == 2)
+    if 2 * named > len(rows) and _CONFIG.search("".join(passage.above[-1:])):
+        yield "config", ", ".join("=".join(row) for row in rows[1:]), _LONGEST_CODE
+    for row in rows[1:]:
+        values = " ".join(row[1:])
+        if _tells_memory(row[0], values):
+            yield "memory", _paired(rows[0], row), _LONGEST
+        elif _GAIN.search(values) and levers_in(row[0]):
+            yield "gains", _paired(rows[0], row), _LONGEST
 
-    def _defer(self, sentences: list[str], place: int, upto: int) -> None:
-        """Keep a sentence that leaves something to do, and behind it what it refers to: the one before it."""
-        text = " ".join([sentences[place], *(f"[{s}]" for s in sentences[:place][-1:])])
-        self.deferred.append(Note(cut(_ADDRESS.sub("…", text), _LONGEST), upto))
 
-    def _add(
-        self, name: str, text: str, upto: int, *, most: int = _LONGEST, whole: bool = False
-    ) -> None:
-        text = cut(_ADDRESS.sub("…", text), most)
-        if len(text) > 8 and all(n.text != text for n in self.parts[name]):
-            self.parts[name].append(
-                Note(text, upto if whole else max(upto, _latest(text, self.number)))
-            )
+def _prose(passage: Passage, own: str) -> Iterator[_Told]:
+    text = passage.text
+    if _CONFIG.search(own) and _sets(passage) and not _GAIN.search(text):
+        yield "config", text, _LONGEST
+    profiled = _PROFILE.search(" ".join(passage.above))
+    # Most paragraphs say none of this, and need not be read by sentences.
+    spoken = [
+        (name, says) for name, says in _SENTENCES if (profiled if name == "profile" else says(text))
+    ]
+    aside = _CONFIG.search(own) or _EXPECTED.search(f"{own} {text[:40]}")
+    deferred = not aside and _DEFERRED.search(text)
+    before = ""
+    for sentence in sentences_of(text) if spoken or deferred else ():
+        for name, says in spoken:
+            if says(sentence):
+                yield name, sentence, _LONGEST
+        if deferred and _DEFERRED.search(sentence):
+            # Behind it stands what it refers to: the sentence before it.
+            yield "deferred", f"{sentence} [{before}]" if before else sentence, _LONGEST
+        before = sentence
 
 
 def _sets(passage: Passage) -> bool:

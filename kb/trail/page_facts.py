@@ -4,7 +4,7 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -24,7 +24,6 @@ from kb.trail.verdicts import (
     is_running,
     labelled_verdict,
     verdict_of,
-    verdict_sayings,
     worded_verdict,
 )
 
@@ -81,9 +80,16 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     why = prose_of(own.get("because", ()), most=_REASON)
     setup = prose_of(own.get("setup", ()), most=_SETUP)
     labelled = labelled_verdict(passages)
-    verdict = worded_verdict(page, passages, words) or _verdict(
-        page, passages, lead, (labelled_verdict(lead), labelled, reasons)
+    verdict = worded_verdict(page, passages, words) or verdict_of(
+        page, labelled, reasons, page.field("decision")
     )
+    if (
+        verdict.canonical in (None, Verdict.OTHER)
+        and verdict.source != "verdict"
+        and not is_running(page, verdict)
+    ):
+        section = reasons or prose_of(p for part in _named(parts, "results", lead) for p in part)
+        verdict = decided_verdict(page, section, lead, passages) or verdict
     # A verdict of several words is all that some pages say of why.
     because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
     if later := superseding(text, seal=page.field(SEAL)):
@@ -153,23 +159,6 @@ def _front_facts(page: Page) -> Facts:
 
 def _named(parts: list[_Part], name: str, lead: tuple[Passage, ...]) -> list[tuple[Passage, ...]]:
     return [part for own, part in parts if own == name] if name else [lead]
-
-
-def _verdict(
-    page: Page, passages: tuple[Passage, ...], lead: tuple[Passage, ...], sections: Sequence[str]
-) -> VerdictRead:
-    """The verdict of a page. What a page says of itself at its head goes before any other label, and that before what its Verdict section
-    begins with; one that none of these tell, by what was done with the change or in its sentences.
-    """
-    # What was done with a change tells how it came out where no place of a verdict does.
-    sayings = *verdict_sayings(page, *sections), ("decision", page.field("decision"))
-    verdict = verdict_of(page, sayings)
-    known = verdict.canonical not in (None, Verdict.OTHER) or verdict.source == "verdict"
-    if known or is_running(page, verdict) or not passages:
-        return verdict
-    parts = (_between(passages, p.start, p.end) for p in places_of(page) if p.name == "results")
-    section = sections[-1] or prose_of(p for part in parts for p in part)
-    return decided_verdict(page, section, lead, passages) or verdict
 
 
 def _between(passages: tuple[Passage, ...], start: int, stop: int) -> tuple[Passage, ...]:

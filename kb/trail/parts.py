@@ -9,23 +9,16 @@ from typing import NamedTuple
 
 from kb.page import Page, Section, read
 from kb.schema import Verdict, names_run, outcome_verdict
-from kb.text import one_line
+from kb.text import numbers_in, one_line
+from kb.text.reports import report_of
 from kb.trail.facts import to_row
-from kb.trail.outline import Phrases, passages_of
+from kb.trail.outline import passages_of
 from kb.trail.page_facts import read_facts
-from kb.trail.verdicts import labelled_verdict
+from kb.trail.verdicts import REPORTED, labelled_verdict
 
-# Titles of sections that say how what stands below came out, beyond the words of a verdict.
-_WON = Phrases(
-    "^applied, ^landed, ^shipped, ^what (?:worked|helped), ^worked, ^wins?\\b, ^kept, ^adopted, ^merged"
-)
-_LOST = Phrases(
-    "^(?:tried and )?(?:failed|rejected|reverted|dropped|abandoned|discarded), ^dead ends?, ^what (?:failed|did(?:n.t| not)), ^did(?:n.t| not)"
-)
-_FIGURE = Phrases(r"\d[\d.,]*\s?\w*\s*(?:→|->)\s*\d, [+−-]?\d[\d.]*\s?(?:%|×|x\b|ms\b|s\b)")
 # Pages of other types are about one thing, and logs tell of runs that have pages; fewer headings than this are sections of one text.
 _TYPES = ("page", "observation", "analysis")
-_LEAST = 3
+_LEAST, _LONGEST_TITLE = 3, 4
 
 
 class Part(NamedTuple):
@@ -43,7 +36,7 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     lines = text.split("\n")
     runs = [(s, raw, "\n".join(lines[s.start : s.end - 1])) for s, raw in _runs(page, text)]
     verdicts = {outcome_verdict(raw) for _, raw, _ in runs}
-    measured = sum(bool(_FIGURE.search(body)) for _, _, body in runs)
+    measured = sum(any(n.unit for n in numbers_in(body)) for _, _, body in runs)
     if len(runs) < _LEAST or len(verdicts) < 2 or 2 * measured < len(runs):
         return ()
     return tuple(_part(page, place, *run) for place, run in enumerate(runs, 1))
@@ -67,12 +60,11 @@ def _runs(page: Page, text: str) -> Iterable[tuple[Section, str]]:
 
 
 def _outcome(title: str) -> str:
-    """How a section's title says that what stands below came out, as a verdict is spelled; empty where it says nothing."""
-    if _WON.search(title):
-        return Verdict.SUPPORTED
-    if _LOST.search(title):
-        return Verdict.REFUTED
-    return title if outcome_verdict(title) and len(title.split()) <= 2 else ""
+    """How a section's title of few words says that what stands below came out ("Applied", "What failed"); empty where it says nothing."""
+    if len(title.split()) > _LONGEST_TITLE:
+        return ""
+    result = title.lower().removeprefix("what ").removeprefix("tried and ")
+    return outcome_verdict(result) or REPORTED.get(report_of(title, is_try=True)[0], "")
 
 
 def _part(page: Page, place: int, section: Section, raw: str, body: str) -> Part:

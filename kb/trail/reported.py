@@ -26,10 +26,6 @@ _MOVES = {
 _FROM_TO = regex(
     r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d+(?:\.\d+)?)"
 )
-# Words for measures that speak of other things as often.
-_VAGUE = frozenset(
-    "time s pass passing passed return returns hit map win wins size disk accepted success saved fails failed failing".split()
-)
 # What parts the name of what was tried from what came of it.
 _LEADS = (":", "：", "—", "–")
 # A sentence of no more words only says how it ended.
@@ -72,8 +68,7 @@ def moves_in(sentence: str) -> list[bool]:
 
 
 def _move(clause: str) -> bool | None:
-    words = (w for w in clause.split() if w.strip(".!?…") not in _VAGUE)
-    sides = {side for w in words if (side := direction_of(w))}
+    sides = {side for w in clause.split() if (side := direction_of(w))}
     if len(sides) != 1:
         return None
     ways = {name for name, words_of_way in _MOVES.items() if words_of_way.search(clause)}

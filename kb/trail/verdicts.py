@@ -1,10 +1,9 @@
 """The verdict of a page: the first of its places that says one, with the raw spelling. Refuses to judge figures."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 
-from kb import KbError, regex
+from kb import KbError
 from kb.page import Page
 from kb.schema import (
     FAILED,
@@ -27,14 +26,13 @@ _SUFFIXES = frozenset(
     "accepted rejected potential invalid refuted supported crash crashed failed discard discarded kept keep inconclusive parked baseline".split()
 )
 # What the first sentence of a verdict comes to where it holds no verdict's word.
-_REPORTED = {ReportKind.FAILED: Verdict.REFUTED, ReportKind.STAYED: Verdict.SUPPORTED}
+REPORTED = {ReportKind.FAILED: Verdict.REFUTED, ReportKind.STAYED: Verdict.SUPPORTED}
 _UNDECIDED = Phrases(
     "exploratory, pilot, not (?:a )?replicated, undecided, inconclusive, no conclusion, mixed results?, cannot (?:tell|say)",
     whole=True,
 )
-# Of a section the first few sentences say how it came out, and what is kept may be what was there before.
+# Of a section the first few sentences say how it came out.
 _LONGEST_SAYING, _TOLD = 300, 4
-_KEEPS = regex(r"\W*(?:keep|kept|stay)\w*\W+\w", re.IGNORECASE)
 
 
 def is_running(page: Page, verdict: VerdictRead) -> bool:
@@ -48,50 +46,35 @@ def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
     `sections` are what labels and the Verdict section say.
     """
     suffix = page.stem.replace("_", "-").rpartition("-")[2].lower()
+    outcomes = (saying for name in OUTCOME_FIELDS if outcome_verdict(saying := page.field(name)))
     return (
         ("verdict", page.field("verdict")),
-        (
-            "outcome",
-            next(
-                (saying for name in OUTCOME_FIELDS if outcome_verdict(saying := page.field(name))),
-                "",
-            ),
-        ),
+        ("outcome", next(outcomes, "")),
         ("status", page.field("status")),
         ("name", suffix if suffix in _SUFFIXES else ""),
         *(("section", section) for section in sections if section),
     )
 
 
-def verdict_of(page: Page, sayings: Iterable[tuple[str, str]]) -> VerdictRead:
+def verdict_of(page: Page, *sections: str) -> VerdictRead:
     """Verdict of a page by its places: the first that says one; a baseline by name is one unless it failed.
 
     A status outside the vocabulary may speak of the page and not of the run, so a place after it that says a verdict goes first.
     """
     read = VerdictRead()
-    for source, raw in sayings:
-        verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
+    for source, raw in verdict_sayings(page, *sections):
         if source == "section":
             verdict, raw = _of_section(raw)
-        # A status of certainty alone: the title says of what.
-        if (
-            raw.strip(" *_`.").lower() == "confirmed"
-            and report_of(page.title)[0] is ReportKind.FAILED
-        ):
-            verdict = Verdict.REFUTED
+        else:
+            verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
         if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
             read = VerdictRead(verdict, raw, source)
         if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):
             break
-    if (
-        "baseline" in page.stem.lower().replace("_", "-").split("-")
-        and read.canonical not in FAILED
-    ):
-        return VerdictRead(
-            Verdict.BASELINE,
-            read.raw or "baseline",
-            f"{read.source}+name" if read.source else "name",
-        )
+    is_first = "baseline" in page.stem.lower().replace("_", "-").split("-")
+    if is_first and read.canonical not in FAILED:
+        source = f"{read.source}+name" if read.source else "name"
+        return VerdictRead(Verdict.BASELINE, read.raw or "baseline", source)
     return read
 
 
@@ -120,79 +103,58 @@ def worded_verdict(
 
 def _of_section(section: str) -> tuple[Verdict | None, str]:
     """Verdict of what a section or a label says, and the sentence that says it: by the words of a verdict with which it begins, else by
-    what its first sentences report. What was done in the end counts before what worked, and what is kept may be what was there before.
+    what its first sentences report: what was done in the end counts before what worked.
     """
-    whole = sentences_of(section)[:_TOLD] or [""]
+    # A box that nobody ticked is a form.
+    whole = [s for s in sentences_of(section) if not s.startswith("[ ]")][:_TOLD] or [""]
     # What is confirmed stands behind it, and may be a failure.
-    sentences = [
-        (s if s.lower().startswith("confirmed") else s.partition("; ")[0])[:_LONGEST_SAYING]
-        for s in whole
-    ]
-    verdict = canonical_verdict(sentences[0])
-    report, _ = report_in(" ".join(whole), is_try=True)
+    first = whole[0] if whole[0].lower().startswith("confirmed") else whole[0].partition("; ")[0]
+    verdict = canonical_verdict(first[:_LONGEST_SAYING])
     if verdict in (None, Verdict.OTHER):
-        words = outcome_verdict(sentences[0]) or verdict
-        verdict = (
-            _REPORTED.get(report, words)
-            if words in (None, Verdict.OTHER, Verdict.SUPPORTED)
-            else words
-        )
-    elif (
-        verdict is Verdict.SUPPORTED and report is ReportKind.FAILED and _KEEPS.match(sentences[0])
-    ):
-        verdict = Verdict.REFUTED
-    return verdict, sentences[0]
+        verdict = outcome_verdict(first) or verdict
+        if verdict in (None, Verdict.OTHER, Verdict.SUPPORTED):
+            verdict = REPORTED.get(report_in(" ".join(whole), is_try=True)[0], verdict)
+    return verdict, first[:_LONGEST_SAYING]
 
 
 def decided_verdict(
     page: Page, section: str, lead: Sequence[Passage], passages: Sequence[Passage]
 ) -> VerdictRead | None:
     """How a page whose places say no verdict came out, by the sentence that tells it: in its title, in the section of its outcome, behind an
-    arrow or in bold at its head, at its head, in the last thing it says.
+    arrow at its head, at its head, in the last thing it says.
     """
-    last = passages[-1]
-    ends = last.text if last.kind == "paragraph" and not last.listed else ""
-    bold = " ".join(p.text for p in lead if p.bold)
+    ends = next((p.text for p in passages[-1:] if p.kind == "paragraph" and not p.listed), "")
     head = " ".join(p.text for p in lead if p.kind == "paragraph")
     # "tried: …, saw: … => backed out": the arrow leads to what it came to.
-    stretches = (page.title, section, head.partition("=> ")[2], bold, head, ends)
-    decisions = (d for text in stretches for d in _decisions(text, page.title, ends))
-    first = next(decisions, None)
-    return VerdictRead(*first, "section") if first else None
-
-
-def _decisions(text: str, title: str, ends: str) -> list[tuple[Verdict, str]]:
-    """What the sentences of a stretch come to: what was done in the end, that nothing is decided (the last thing that a page says may leave
-    open another run), that it was of no use.
-    """
-    sentences = sentences_of(text)[: 3 * _TOLD]
-    reports = [(*report_of(s, is_try=text != title), s) for s in sentences]
-    final = [(_REPORTED[kind], s) for kind, last, s in reports if last and kind in _REPORTED]
-    undecided = [s for s in sentences if text != ends and _UNDECIDED.search(s)]
-    failed = [(Verdict.REFUTED, s) for kind, _, s in reports if kind is ReportKind.FAILED]
-    return [*final, *((Verdict.INCONCLUSIVE, s) for s in undecided), *failed]
-
-
-def _agreed(sayings: Sequence[str]) -> str:
-    """The first of several sayings that says a verdict; empty if none does, or if they differ: then each may be about a part of the run."""
-    verdicts = [(verdict, saying) for saying in sayings if (verdict := outcome_verdict(saying))]
-    return verdicts[0][1] if len({verdict for verdict, _ in verdicts}) == 1 else ""
+    for text in (page.title, section, head.partition("=> ")[2], head, ends):
+        sentences = sentences_of(text)[: 3 * _TOLD]
+        reports = [(*report_of(s, is_try=text != page.title), s) for s in sentences]
+        final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
+        # The last thing that a page says may leave open another run.
+        undecided = [s for s in sentences if text != ends and _UNDECIDED.search(s)]
+        failed = [(Verdict.REFUTED, s) for kind, _, s in reports if kind is ReportKind.FAILED]
+        for verdict, s in (
+            *reversed(final),
+            *((Verdict.INCONCLUSIVE, s) for s in undecided),
+            *failed,
+        ):
+            return VerdictRead(verdict, s, "section")
+    return None
 
 
 def labelled_verdict(passages: Sequence[Passage]) -> str:
     """What stands behind a label of an outcome ("**Outcome**: reverted", a row of two cells, a heading "Verdict: refuted", below a heading
-    "Status"), by the first label that says one verdict.
+    "Status"), by the first label that says a verdict.
     """
     sayings: dict[str, list[str]] = {}
     for name, saying in _labelled(passages):
         name = "verdict" if name.endswith(" verdict") else name.partition(" (")[0]
-        if name in OUTCOME_LABELS:
-            sayings.setdefault(name, []).append(saying)
-    agreed = (_agreed(sayings.get(name, ())) for name in OUTCOME_LABELS)
+        sayings.setdefault(name, []).append(saying.partition("[ ]")[0])
+    short = (s for name in OUTCOME_LABELS for s in sayings.get(name, ()) if outcome_verdict(s))
     # What judges may be a sentence; a result that is one gives figures, and a status speaks of the page.
     spoken = (sayings[name][0] for name in ("verdict", "conclusion", "decision") if name in sayings)
     sentences = (text for text in spoken if _of_section(text)[0] not in (None, Verdict.OTHER))
-    return next(chain(filter(None, agreed), sentences), "")
+    return next(chain(short, sentences), "")
 
 
 def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:

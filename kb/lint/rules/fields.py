@@ -30,7 +30,7 @@ def missing_fields(matter: Matter) -> Iterator[Finding]:
     """Fields that the page type requires. `hypothesis` of an experiment may stand in its body and has a rule of its own."""
     for page in matter.pages.values():
         known, bare = TYPES.get(page.type), page.body_line == 1
-        broken = {"front-matter", "empty"}.intersection(code for _, code, *_ in page.problems)
+        broken = {"front-matter", "empty"}.intersection(f.code for f in page.findings)
         if not known or not page.lines or broken or bare and known.name in _MAY_BE_BARE:
             continue
         missing = ", ".join(
