@@ -167,7 +167,6 @@ LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV
         ("wiki/docs/findings/sign.md", CLOSED, "experiment", Verdict.REFUTED),
         ("wiki/docs/findings/sign.md", CLOSED.partition("Status")[0], "observation", None),
         ("wiki/bench/splits.md", PILOT, "experiment", Verdict.INCONCLUSIVE),
-        ("wiki/experiments/credit/grant-results.md", GRANT, "experiment", Verdict.REFUTED),
         ("wiki/experiments/cache/results.md", KEEP, "experiment", Verdict.REFUTED),
         ("wiki/experiments/pebble/results.md", PARK, "experiment", Verdict.INCONCLUSIVE),
         ("wiki/adapters/real-v2/recipe.md", UNFILLED, "page", None),

@@ -57,12 +57,10 @@ def test_every_code_that_a_room_states_is_a_rule():
     for file in sorted(Path(kb.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             said = []
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Finding", "find"):
                 given = [v for arg in node.args for v in (arg.value.elts if isinstance(arg, ast.Starred) else [arg])]
-                said = given[2:3]
-            elif isinstance(node, ast.Tuple) and len(node.elts) == 5 and file.parent.name == "page":
-                # A problem of a page: line, code, message, target, hint.
-                said = [] if isinstance(node.elts[0], ast.Constant) and isinstance(node.elts[0].value, str) else node.elts[1:2]
+                # `find` of a page being read: the line, then the code.
+                said = given[2:3] if node.func.id == "Finding" else given[1:2]
             stated |= {v.value for v in said if isinstance(v, ast.Constant) and isinstance(v.value, str) and re.fullmatch(r"[a-z]+(-[a-z]+)*", v.value)}
     assert {"binary", "front-matter", "orphan", "filed-changed"} <= stated
     assert stated | {"broken-link", "broken-anchor", "unresolved-reference", "wikilink"} <= set(lint.all_rules())
@@ -296,8 +294,18 @@ def test_a_word_and_a_folder_that_a_wiki_uses_by_habit_are_told_once_or_not_at_a
     links = "".join(f"[p]({path.removeprefix('wiki/')})\n" for path in (*odd, *notes))
     layout = make_base(odd | notes | {"wiki/index.md": "# I\n\n" + links})
     out = kb_command("lint", cwd=layout.root).stdout
-    assert re.search(r"^ +6  warn   unknown-type +6 of 6 pages of 'playbook': ", out, re.MULTILINE)
+    assert re.search(r"^ +6  warn   unknown-type +'playbook' 6: known: target, ", out, re.MULTILINE)
     assert found(layout, "type-folder") == ["wiki/sources/s.md:3 analysis"]
+
+
+def test_one_line_names_the_verdicts_that_kb_does_not_know_and_says_how_to_teach_them(make_base, kb_command):
+    runs = {f"wiki/experiments/t/r-0{n}.md": f"---\n{said}\n---\n# R{n}\n" for n, said in enumerate(("status: yolo", "outcome: yolo", "verdict: kept", "result: 12 % faster"))}
+    table = "| run | verdict |\n|---|---|\n| 1 | kept |\n| 2 | yolo |\n| 3 | nuked |\n\n| run | status |\n|---|---|\n| 4 | green |\n"
+    layout = make_base(runs | {"wiki/all.md": f"# All\n\n{table}"})
+    line = next(x for x in kb_command("lint", cwd=layout.root).stdout.splitlines() if "unknown-verdict" in x)
+    assert line.split(maxsplit=3)[3] == """'yolo' 3, 'nuked' 1: say in kb.toml what it means: [verdicts] "yolo" = "refuted\""""
+    (layout.root / "kb.toml").write_text('[verdicts]\nyolo = "refuted"\nnuked = "refuted"\n')
+    assert "unknown-verdict" not in kb_command("lint", cwd=layout.root).stdout
 
 
 def test_fix_dry_run_prints_a_diff_and_changes_nothing(make_base, kb_command):

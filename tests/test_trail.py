@@ -145,13 +145,6 @@ def test_a_verdict_is_read_in_the_words_of_other_loops(front, body, verdict, sou
     assert (read.canonical, read.source) == (verdict, source)
 
 
-def test_what_is_confirmed_is_what_the_title_says_be_it_a_failure():
-    page = "# {title}\n\nStatus: confirmed\n\n## Evidence\n\nx\n"
-    titles = {"Wider tiles fail to train and give no benefit": "refuted", "Wider tiles halve the loss": "supported"}
-    for title, verdict in titles.items():
-        assert facts(page.format(title=title), "wiki/experiments/e/003-x.md").verdict.canonical == verdict
-
-
 def test_a_verdict_of_several_words_says_why_where_nothing_else_does():
     assert (
         facts("# T\n\n## Result\n\n- Outcome: regression; the cache spills.\n").because

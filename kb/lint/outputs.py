@@ -14,7 +14,7 @@ from kb.store import digest_of
 from kb.text import cut, one_line
 
 # Of each kind of finding the short answer names so many places, the pages with most of it first.
-_WORST = 3
+_WORST, _MOST_WORDS = 3, 6
 
 
 def text(report: Report, *, limit: int | None) -> str:
@@ -40,16 +40,26 @@ def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
     fixable = Counter(f.code for f in report.findings if f.fixable)
     for code, count in sorted(counts.items(), key=lambda c: (report.levels[c[0]], -c[1], c[0])):
         own = [f for f in report.own if f.code == code]
-        about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + _worst(own)
-        mending = all_rules()[code].mending
+        rule = all_rules()[code]
+        told = _words(own) if rule.habit == "word" else _worst(own)
+        about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + told
+        mending = rule.mending
         name = f" {code}" if mending and mending.only_named else ""
         about += [f"--fix{name} mends {fixable[code]}"] if fixable[code] else []
         yield f"{count:>6}  {report.levels[code]:<5}  {code:<20}  {'; '.join(about)}".rstrip()
 
 
 def _habit(habit: Habit) -> str:
-    scope = habit.scope if habit.scope[-1:] in ("/", "'") else f"type {habit.scope}"
+    scope = habit.scope if habit.scope.endswith("/") else f"type {habit.scope}"
     return f"{habit.count} of {habit.of} pages of {scope}: {habit.message}"
+
+
+def _words(findings: list[Finding]) -> list[str]:
+    """The words that findings are about, each with its count, and what to do about the most frequent."""
+    words = Counter(f.target for f in findings).most_common()
+    named = ", ".join(f"'{cut(one_line(word), 30)}' {count}" for word, count in words[:_MOST_WORDS])
+    more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+    return [f"{named}{more}: {f.hint}" for f in findings if f.target == words[0][0]][:1]
 
 
 def _worst(findings: list[Finding]) -> list[str]:

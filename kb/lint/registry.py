@@ -30,8 +30,8 @@ class Mending:
 class Rule:
     """One code. `check` is None where another room states the finding while it reads or links; a check may serve several codes.
 
-    `habit` says of what a majority with the same finding makes a habit, which is told once: the pages of a `type`, of a `folder`, or
-    those that have one `word` (the finding's target).
+    `habit` says of what a majority with the same finding makes a habit, which is told once: the pages of a `type` or of a `folder`; of
+    `word`s that the findings are about each is named with its count.
     """
 
     code: str

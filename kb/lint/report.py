@@ -59,11 +59,7 @@ def habits_of(matter: Matter, findings: Iterable[Finding]) -> tuple[list[Habit],
     for f in findings:
         page, kind = matter.pages.get(f.path), all_rules()[f.code].habit
         # What has to have a finding mostly for it to be a habit; empty for what is a page's own.
-        scopes = (
-            {"type": page.type, "folder": f"{page.folder}/", "word": f"'{f.target}'"}
-            if page
-            else {}
-        )
+        scopes = {"type": page.type, "folder": f"{page.folder}/"} if page else {}
         groups.setdefault((f.code, scopes.get(kind, ""), f.message, f.hint), []).append(f)
     habits, own = [], []
     for (code, scope, *words), alike in groups.items():

@@ -80,9 +80,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     why = prose_of(own.get("because", ()), most=_REASON)
     setup = prose_of(own.get("setup", ()), most=_SETUP)
     labelled = labelled_verdict(passages)
-    verdict = worded_verdict(page, passages, words) or verdict_of(
-        page, labelled, reasons, page.field("decision")
-    )
+    verdict = worded_verdict(page, passages, words) or verdict_of(page, labelled, reasons)
     if (
         verdict.canonical in (None, Verdict.OTHER)
         and verdict.source != "verdict"

@@ -62,7 +62,9 @@ def verdict_of(page: Page, *sections: str) -> VerdictRead:
     A status outside the vocabulary may speak of the page and not of the run, so a place after it that says a verdict goes first.
     """
     read = VerdictRead()
-    for source, raw in verdict_sayings(page, *sections):
+    # What was done with a change tells how it came out where no place of a verdict does.
+    done = "decision", page.field("decision")
+    for source, raw in (*verdict_sayings(page, *sections), done):
         if source == "section":
             verdict, raw = _of_section(raw)
         else:
@@ -110,7 +112,8 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
     # What is confirmed stands behind it, and may be a failure.
     first = whole[0] if whole[0].lower().startswith("confirmed") else whole[0].partition("; ")[0]
     verdict = canonical_verdict(first[:_LONGEST_SAYING])
-    if verdict in (None, Verdict.OTHER):
+    # What is kept may be what was there before.
+    if verdict in (None, Verdict.OTHER) or first.lower().startswith(("keep ", "stay ")):
         verdict = outcome_verdict(first) or verdict
         if verdict in (None, Verdict.OTHER, Verdict.SUPPORTED):
             verdict = REPORTED.get(report_in(" ".join(whole), is_try=True)[0], verdict)
@@ -150,11 +153,15 @@ def labelled_verdict(passages: Sequence[Passage]) -> str:
     for name, saying in _labelled(passages):
         name = "verdict" if name.endswith(" verdict") else name.partition(" (")[0]
         sayings.setdefault(name, []).append(saying.partition("[ ]")[0])
-    short = (s for name in OUTCOME_LABELS for s in sayings.get(name, ()) if outcome_verdict(s))
+    for name in OUTCOME_LABELS:
+        short = [s for s in sayings.get(name, ()) if outcome_verdict(s)]
+        # Where several differ each may be about a part of the run.
+        if len({outcome_verdict(s) for s in short}) == 1:
+            return short[0]
     # What judges may be a sentence; a result that is one gives figures, and a status speaks of the page.
     spoken = (sayings[name][0] for name in ("verdict", "conclusion", "decision") if name in sayings)
     sentences = (text for text in spoken if _of_section(text)[0] not in (None, Verdict.OTHER))
-    return next(chain(short, sentences), "")
+    return next(sentences, "")
 
 
 def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:

@@ -10,12 +10,14 @@ from kb.lint.matter import Matter, line_of
 from kb.lint.registry import Rule, W
 from kb.lint.report import FEWEST
 from kb.schema import (
+    OUTCOME_FIELDS,
     PAGE_TYPES,
     TYPES,
     Finding,
     Verdict,
     canonical_verdict,
     field_verdict,
+    label_kind,
     names_run,
     place_of,
     type_of,
@@ -129,23 +131,45 @@ def _home(path: str) -> str:
 
 
 def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
-    """A verdict or status that the vocabulary does not hold, synonyms included."""
+    """A verdict or status that the vocabulary does not hold, in a page's fields or in a column of verdicts that it does hold."""
+    taught = [word.lower() for word in matter.layout.config.verdicts]
     for page in matter.pages.values():
         known = TYPES.get(page.type)
-        if not known or not known.statuses:
-            continue
-        for field in ("verdict", "status"):
-            raw = page.field(field)
+        judged = known and known.statuses
+        stated = [(line_of(page, f), page.field(f)) for f in ("verdict", "status") if judged]
+        if page.type == "experiment":
+            # A result that is a sentence gives figures; one that is a word says how it came out.
+            words = ((f, page.field(f)) for f in OUTCOME_FIELDS)
+            stated += [(line_of(page, f), raw) for f, raw in words if raw.isalpha()]
+        elif page.type in _TELLING:
+            stated += _columns(matter, page.path)
+        for line, raw in stated:
             plain = raw.lower().replace("-", "_").replace(" ", "_")
-            if raw and plain not in known.statuses and field_verdict(raw) is Verdict.OTHER:
+            own = judged and plain in known.statuses or raw.lower() in taught
+            if raw and not own and field_verdict(raw) is Verdict.OTHER:
                 yield Finding(
                     page.path,
-                    line_of(page, field),
+                    line,
                     "unknown-verdict",
-                    f"{field} '{raw}' is not in the vocabulary",
+                    f"'{raw}' is no verdict or status that kb knows",
                     target=raw,
-                    hint=f'known: {", ".join(known.statuses)}; or say in kb.toml what it means: [verdicts] "{raw}" = "refuted"',
+                    hint=f'say in kb.toml what it means: [verdicts] "{raw}" = "refuted"',
                 )
+
+
+# Pages that tell of runs in tables.
+_TELLING = ("page", "analysis", "observation", "log")
+
+
+def _columns(matter: Matter, path: str) -> list[tuple[int, str]]:
+    """(line, cell) of the columns of a page's tables that are headed as outcomes and hold verdicts, where a cell is a word."""
+    cells: list[tuple[int, str]] = []
+    for header, *rows in matter.tables(path) if any("|--" in x for x in matter.lines(path)) else ():
+        for c in (c for c, head in enumerate(header.cells) if label_kind(head.plain) == "outcome"):
+            column = [(row.line, row.cells[c].plain) for row in rows if c < len(row.cells)]
+            if any(field_verdict(text) not in (None, Verdict.OTHER) for _, text in column):
+                cells += [(line, text) for line, text in column if text.isalpha()]
+    return cells
 
 
 def stale(matter: Matter) -> Iterator[Finding]:
