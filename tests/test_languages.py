@@ -150,7 +150,6 @@ def test_a_change_against_its_metric_is_a_failure_in_any_language(text, card):
 
 
 POOL = "# Connection pool of 64\n\n| pool | req/s |\n|---|---|\n| 32 (current) | 18,200 |\n| 64 | 18,150 |\n\nA larger pool does not raise throughput. The default stays at 32.\n"
-GRANT = "# The payment threshold, measured\n\nMerged as `d94c`.\n\n**The grant fires, and it does not fix what it was hoped to fix.** 360 KB against 2,293 KB.\n"
 KEEP = "# The cache default does not need raising\n\n**Verdict: keep the default at 32 MB. A node refutes the prediction.** Raising it does not help.\n"
 PARK = "# Pebble against goleveldb\n\n## Verdict: park with the evidence\n\nThe numbers point both ways.\n"
 UNFILLED = "# real-v2 of the corpus\n\n## Técnicas (vs real-v1)\n\n1. Más capas.\n\n## Resultado (a completar)\n\n- [ ] LB: ____\n"

@@ -243,7 +243,7 @@ class Page(_Fronted):
         by_folder, sure = type_of_place(self.path)
         if self._is_run(stated or raw, by_folder):
             return "experiment"
-        by_place = by_folder != "experiment" and (sure or _names_target(self))
+        by_place = by_folder != "experiment" and (sure or not _MEASURED_BY.isdisjoint(self.front))
         return stated or raw or (by_folder if by_place else None) or "page"
 
     def _is_run(self, stated: str, by_folder: str | None) -> bool:
@@ -304,20 +304,8 @@ class Page(_Fronted):
         )
 
 
-def _names_target(page: Page) -> bool:
-    """Whether a page of a folder that may hold targets (`models/` of a wiki of kernels, or of recommenders) says how it is measured."""
-    return any(
-        name in page.front
-        for name in (
-            "metric",
-            "primary_metric",
-            "benchmark",
-            "bench",
-            "repository",
-            "repo",
-            "baseline",
-        )
-    )
+# By these a page of a folder that may hold targets (`models/` of a wiki of kernels, or of recommenders) says how it is measured.
+_MEASURED_BY = frozenset("metric primary_metric benchmark bench repository repo baseline".split())
 
 
 def document_of(text: str) -> "Document":

@@ -183,7 +183,13 @@ class _DocumentReading:
             elif name == "Table":
                 at = self._table(place, at)
             else:
-                at = self._html(place, at)
+                while events[at][0] != {"End": "HtmlBlock"}:
+                    at += 1
+                start, end = map(self.places.char, (place["start"], place["end"]))
+                self.ids.extend(
+                    _ID.findall(self._add("html", place, plain=self.text[start:end]).plain)
+                )
+                at += 1
         return Document(
             self.text,
             tuple(self.blocks),
@@ -300,17 +306,6 @@ class _DocumentReading:
             elif event == {"End": "Table"}:
                 self._add("table", place, rows=tuple(rows))
                 return at
-
-    def _html(self, place: dict, at: int) -> int:
-        while self.events[at][0] != {"End": "HtmlBlock"}:
-            at += 1
-        block = self._add(
-            "html",
-            place,
-            plain=self.text[self.places.char(place["start"]) : self.places.char(place["end"])],
-        )
-        self.ids.extend(_ID.findall(block.plain))
-        return at + 1
 
     def _references(self, piece: Block | TableCell) -> None:
         """Keep the links of a piece that markdown sees as plain text: to the names of pages, and to definitions that are not there."""

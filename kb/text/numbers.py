@@ -42,6 +42,7 @@ _NUMBER = regex(
 _BOUNDS = {"≤": "<=", "≥": ">=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, None: 1.0}
 _WRAPPED = regex(r"(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1", re.DOTALL)
+_NAME = regex(r"[\w.]*")
 _DATE = regex(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -56,7 +57,7 @@ def numbers_in(text: str) -> Iterator[Number]:
         number = _number(text, match) if _begins(text, match) else None
         if number is None:
             # A name with digits in it is passed over whole.
-            at = max(match.end("value"), _word_end(text, match.end("value")))
+            at = _NAME.match(text, match.end("value")).end()
             continue
         yield number
         at = number.end
@@ -98,12 +99,6 @@ def _begins(text: str, match: re.Match[str]) -> bool:
     return not (match["sign"] == "-" and before and before in ")]}'\"")
 
 
-def _word_end(text: str, at: int) -> int:
-    while at < len(text) and (text[at].isalnum() or text[at] in "_."):
-        at += 1
-    return at
-
-
 def _number(text: str, match: re.Match[str], *, any_unit: bool = False) -> Number | None:
     unit, end = _unit_in(match, any_unit=any_unit)
     after = text[end : end + 1]
@@ -138,15 +133,11 @@ _MINUS = ("-", "−")
 def _unit_in(match: re.Match[str], *, any_unit: bool) -> tuple[str, int]:
     """The unit behind a number, empty for another word, and where the number ends with it."""
     unit = match["unit"] or ""
-    if unit and (any_unit or _is_unit(unit, apart=bool(match["gap"]))):
+    # Behind a blank a letter, and a word of other meanings, is no unit.
+    vague = match["gap"] and (unit in AMBIGUOUS or len(unit) == 1 and unit not in "%×shBWJ")
+    if unit and (any_unit or not vague and unit_of("".join(unit.split()))):
         return unit, match.end("unit")
     return "", max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
-
-
-def _is_unit(word: str, *, apart: bool) -> bool:
-    if apart and (word in AMBIGUOUS or len(word) == 1 and word not in "%×shBWJ"):
-        return False
-    return unit_of("".join(word.split())) is not None
 
 
 def _float(digits: str) -> float:

@@ -41,7 +41,6 @@ _USELESS = (
     r"(?:do|does|can|could)(?:n['’]t|not| not) (?:really |actually |materially |meaningfully )?(?:help|work|pay|replace|exceed|outperform|transfer|fix|improve|matter|beat|speed|shorten|raise|reduce|lower|cut|move|change|be (?:ported|used))\b|"
     r"\b(?:is|are|was|were) not (?:the |a )?(?:levers?|bottleneck|answer)\b"
 )
-_ACTION = r"^\W*(?:\w+ing\b|(?:an? |the )?(?:larger|bigger|longer|smaller|shorter|deeper|wider|more|fewer|less)\b|both\b|neither\b|it\b|this change)"
 # It was taken back.
 _TAKEN_BACK = (
     r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|for|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
@@ -59,11 +58,6 @@ _OF_USE = r"\b(?:works|worked|beats|outperforms|the best|helped|improved|paid of
 _UNTRIED = (
     r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
     r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b"
-)
-# A goal, and what was before the change, unless the sentence goes on to what came of it.
-_BEFORE_IT = (
-    r"^\W*(?:(?:(?:the|our) )?(?:goal|aim|objective)s?\b[\s*_]*(?:[:–—]|(?:is|was)\b)|targets?[\s*_]*[:–—](?!.*,)|(?:before|until|prior to|previously)\b)"
-    r"(?!.*(?:;|\b(?:after|now|but|yet|then|since|instead|got|reached|missed)\b))"
 )
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = (
@@ -123,8 +117,7 @@ _READINGS = tuple(
         (None, False, False, _SUPPOSES),
         (ReportKind.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
         (ReportKind.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
-        (None, False, False, _BEFORE_IT),
-        (ReportKind.FAILED, False, False, rf"{_OF_NO_USE}|{_ACTION}.*?{_USELESS}"),
+        (ReportKind.FAILED, False, False, _OF_NO_USE),
         (ReportKind.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
         (ReportKind.STAYED, False, False, _OF_USE),
         (ReportKind.OPEN, True, False, _stems("open")),
@@ -141,7 +134,7 @@ _READINGS = tuple(
         (ReportKind.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
     )
 )
-_ENGLISH = 9
+_ENGLISH = 8
 # Every reading of another language holds one of these: looked for alone, they are many times faster.
 _FOREIGN = frozenset(
     _words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")

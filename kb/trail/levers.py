@@ -116,11 +116,6 @@ _MAYBE = regex(
 )
 
 
-@lru_cache(maxsize=4096)
-def _is_no_lever(name: str) -> bool:
-    return _NO_LEVER.search(name) is not None
-
-
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
     return _each_once(Lever(mention.name, mention.value) for mention in mentions_in(text))
@@ -138,7 +133,7 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
         start, end = m.span()
         # "lower the latency to 3 ms" says what is measured.
         measured = sign == "t" and "_" not in m["name"] and direction_of(m["name"])
-        if taken.find(1, start, end) < 0 and not measured and not _is_no_lever(m["name"]):
+        if taken.find(1, start, end) < 0 and not measured and not _NO_LEVER.search(m["name"]):
             taken[start:end] = b"\1" * (end - start)
             mentions.append(_mention(m))
     return tuple(sorted(mentions))

@@ -84,29 +84,17 @@ def is_quantity(word: str) -> bool:
     return bool(words) and direction_of("_".join(words)) is not None
 
 
-def is_size(unit: str) -> bool:
-    known = unit_of(unit)
-    return known is not None and known.dimension == "size"
-
-
-def is_time(unit: str) -> bool:
-    known = unit_of(unit)
-    return known is not None and known.dimension == "time"
-
-
 @lru_cache(4096)
 def fits(name: str, unit: str) -> bool:
     """Whether a quantity of this name may have this unit."""
     words = set(words_of(_BRACKETS.sub(" ", name)))
     if unit == "%":
         return not words & _NO_SHARE
-    if is_time(unit):
-        return (
-            direction_of(name) == "lower"
-            and not is_resource(name)
-            and not any(w.startswith("loss") for w in words)
-        )
-    if is_size(unit):
+    known = unit_of(unit)
+    if known and known.dimension == "time":
+        is_loss = any(w.startswith("loss") for w in words)
+        return direction_of(name) == "lower" and not is_resource(name) and not is_loss
+    if known and known.dimension == "size":
         return is_resource(name) or bool(words & _SIZES)
     return direction_of(name) is not None
 
@@ -157,10 +145,11 @@ def _naming(name: str, unit: str, tokens: bool) -> tuple[str, str, float, Direct
     if pace:
         unit = unit.partition("/")[0].strip()
     unit = unit or next((w for w in reversed(words) if w in _TIMES), "")
-    if not is_time(unit):
+    timed = unit_of(unit)
+    if timed is None or timed.dimension != "time":
         return label, unit, 1.0, direction_of(label)
     label = label if direction_of(label) else f"{label} time".strip()
-    return label, "ms", 1e3 * unit_of(unit).factor, direction_of(label)
+    return label, "ms", 1e3 * timed.factor, direction_of(label)
 
 
 def _own_rate(name: str, unit: str) -> str:

@@ -37,26 +37,25 @@ def table_metrics(rows: "tuple[Row, ...]", run: RunLabel) -> tuple[list[Metric],
     """Metrics of a table, and whether it says that they are this run's: of its column where rows are named after metrics, of its row
     where columns are.
     """
-    width = len(rows[0].cells)
-    header, *body = (row.cells[:width] for row in rows)
-    names = [cell.plain for cell in header]
-    across = [
-        c
-        for c in range(1, width)
-        if is_measured(names[c]) and not _names_another(header[c : c + 1], run)
-    ]
-    down = [row for row in body if is_measured(row[0].plain)]
-    if down and len(down) * (width - 1) >= len(across) * len(body):
-        names = [row[0].plain for row in down]
-        lines = [([header[c]], [row[c] for row in down]) for c in range(1, width)]
-    elif across:
-        names = [names[c] for c in across]
-        lines = [(row[: across[0]], [row[c] for c in across]) for row in body]
-    else:
-        return [], False
+    names, lines = _lines_of(rows, run)
     own, is_sure = _own([line for line in lines if any(map(_figure, line[1]))], run)
     cells = zip(names, own[1] if own else (), strict=False)
     return [m for name, cell in cells for m in _measures(name, cell)], is_sure
+
+
+def _lines_of(rows: "tuple[Row, ...]", run: RunLabel) -> tuple[list[str], list[_Line]]:
+    """What a table measures, by its heads or by its rows, and the lines that hold it; nothing where it measures nothing."""
+    width = len(rows[0].cells)
+    header, *body = (row.cells[:width] for row in rows)
+    names = [cell.plain for cell in header]
+    across = [c for c in range(1, width) if is_measured(names[c])]
+    across = [c for c in across if not _names_another([header[c]], run)]
+    down = [row for row in body if is_measured(row[0].plain)]
+    if down and len(down) * (width - 1) >= len(across) * len(body):
+        lines = [([header[c]], [row[c] for row in down]) for c in range(1, width)]
+        return [row[0].plain for row in down], lines
+    lines = [(row[: across[0]], [row[c] for c in across]) for row in body if across]
+    return [names[c] for c in across], lines
 
 
 def _own(lines: list[_Line], run: RunLabel) -> tuple[_Line | None, bool]:

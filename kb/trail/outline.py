@@ -42,10 +42,8 @@ class Passage(NamedTuple):
 
 def passages_of(text: str) -> tuple[Passage, ...]:
     """Passages of a page's text, in order; comments and other HTML are none."""
-    return tuple(_passages(document_of(text)))
-
-
-def _passages(document: "Document") -> Iterator[Passage]:
+    document = document_of(text)
+    passages: list[Passage] = []
     titles: list[tuple[int, str]] = []
     above: tuple[str, ...] = ()
     item = -1
@@ -56,20 +54,23 @@ def _passages(document: "Document") -> Iterator[Passage]:
             titles = [t for t in titles if t[0] < block.level]
             titles += [(block.level, block.plain)] if block.level > 1 else []
             above = tuple(title for _, title in titles)
-            yield Passage("heading", block.plain, block.line, above)
+            passages.append(Passage("heading", block.plain, block.line, above))
         elif block.kind == "item" and block.level == 1:
             item = place
         elif block.kind == "table":
-            yield Passage("table", "", block.line, above, item=item, rows=block.rows)
+            passages.append(Passage("table", "", block.line, above, item=item, rows=block.rows))
         elif block.kind in ("fence", "code"):
-            yield Passage("fence", block.plain, block.line, above, item=item)
+            passages.append(Passage("fence", block.plain, block.line, above, item=item))
         elif block.kind == "paragraph":
             listed = block.depth > 0 and document.blocks[block.parent].kind == "item"
             for text, label, behind in _pieces(document, block):
                 bold = any(s.kind == "strong" and s.start == block.start for s in block.spans)
-                yield Passage(
-                    "paragraph", text, block.line, above, label, behind, item, listed, bold=bold
+                passages.append(
+                    Passage(
+                        "paragraph", text, block.line, above, label, behind, item, listed, bold=bold
+                    )
                 )
+    return tuple(passages)
 
 
 def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, str]]:

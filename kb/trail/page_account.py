@@ -142,7 +142,8 @@ def _table(rows: list[list[str]], passage: Passage) -> Iterator[_Told]:
         yield "config", ", ".join("=".join(row) for row in rows[1:]), _LONGEST_CODE
     for row in rows[1:]:
         values = " ".join(row[1:])
-        if _tells_memory(row[0], values):
+        held = _BYTES.search(values) or "%" in values and _STORE.search(row[0])
+        if held and _MEMORY.search(row[0]):
             yield "memory", _paired(rows[0], row), _LONGEST
         elif _GAIN.search(values) and levers_in(row[0]):
             yield "gains", _paired(rows[0], row), _LONGEST
@@ -150,7 +151,8 @@ def _table(rows: list[list[str]], passage: Passage) -> Iterator[_Told]:
 
 def _prose(passage: Passage, own: str) -> Iterator[_Told]:
     text = passage.text
-    if _CONFIG.search(own) and _sets(passage) and not _GAIN.search(text):
+    is_set = passage.listed and text.count(" ") >= _WORDS or levers_in(text)
+    if _CONFIG.search(own) and is_set and not _GAIN.search(text):
         yield "config", text, _LONGEST
     profiled = _PROFILE.search(" ".join(passage.above))
     # Most paragraphs say none of this, and need not be read by sentences.
@@ -168,17 +170,6 @@ def _prose(passage: Passage, own: str) -> Iterator[_Told]:
             # Behind it stands what it refers to: the sentence before it.
             yield "deferred", f"{sentence} [{before}]" if before else sentence, _LONGEST
         before = sentence
-
-
-def _sets(passage: Passage) -> bool:
-    """Whether a paragraph says how something is set."""
-    return passage.listed and passage.text.count(" ") >= _WORDS or bool(levers_in(passage.text))
-
-
-def _tells_memory(name: str, values: str) -> bool:
-    return bool(
-        _MEMORY.search(name) and (_BYTES.search(values) or "%" in values and _STORE.search(name))
-    )
 
 
 # What a sentence of a page says, by the part of the account that keeps it; that of a profile stands below its heading alone.

@@ -55,8 +55,8 @@ _LONGEST_TITLE, _REASON, _SETUP = 500, 900, 1500
 _SHORTEST_LEAD = 40
 
 
-def facts_of(page: Page, text: str, words: Mapping[str, str]) -> bytes | None:
-    """Facts of an experiment page as a row of the tables; None for any other page."""
+def facts_of(page: Page, text: str, words: Mapping[str, str] = {}) -> bytes | None:
+    """Facts of an experiment page as a row of the tables; None for any other page. `words` are an owner's own for verdicts."""
     return to_row(read_facts(page, text, words)) if page.type == "experiment" else None
 
 
