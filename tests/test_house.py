@@ -23,7 +23,7 @@ BUDGETS = {
     "verbs": 3108,
     "formats": 3499,
     "experiments": 2881,
-    "trail": 3412,
+    "trail": 3410,
     "site": 2429,
     "research": 2272,
     "profiles": 1602,
