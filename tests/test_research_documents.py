@@ -12,7 +12,7 @@ from research_server import PAPER, pdf_of, pdf_with
 
 from kb import KbError, cli, store
 from kb.research.documents import document_of
-from kb.source import SourceMaterial, capture, place_of, quotation, sources, text_of_source
+from kb.source import SourceMaterial, capture, sources, text_of_source
 
 LEFT = ["Memory traffic decides the", "speed of a loop that does lit-", "tle work for a byte. Three", "passes read what one pass", "could keep in registers, and", "the fused loop keeps it."]
 RIGHT = ["The second column speaks of", "tiles. A tile of 64 rows fits", "the cache of this machine, as", "we measured with eight threads", "and a batch of one. Larger", "tiles fall out of it."]
@@ -41,7 +41,8 @@ def test_a_page_with_a_table_is_no_page_of_two_columns():
     cells = [(400, 700 - 14 * n, f"{40 + n}.5") for n in range(8)]
     lines = [pair for both in zip(rows, cells, strict=True) for pair in both]
     text = document_of(pdf_of([[(60, 740, "Table 1: tokens a second of each kernel, on one machine with eight threads, by pass"), *lines]]), "", name="t.pdf").text
-    assert all(place_of(text, f"kernel {n} {40 + n}.5") for n in range(8)), text
+    plain = " ".join(text.split())
+    assert all(f"kernel {n} {40 + n}.5" in plain for n in range(8)), text
 
 
 def test_ligatures_hyphens_headings_and_quotes_of_a_pdf(tmp_path):
@@ -51,8 +52,7 @@ def test_ligatures_hyphens_headings_and_quotes_of_a_pdf(tmp_path):
     document = document_of(pdf_of([page]), "application/pdf", name="p.pdf")
     source, _ = capture(layout, SourceMaterial(origin="file:p.pdf", kind="file", name="p", text=document.text, sections=document.sections), retrieved="2026-01-01")
     text = text_of_source(layout, source)
-    start, end = place_of(text, "from well-known traffic; see Eq. (3): y = x * s.")
-    assert quotation(layout, source, start, end) == text[start:end] and "efficient kernel suffers" in text
+    assert "from well-known traffic; see Eq. (3): y = x * s." in " ".join(text.split()) and "efficient kernel suffers" in text
     assert [title for title, _ in source.sections] == ["1 Introduction", "2 Results"]
     assert all(text[start:].startswith(title) for title, start in source.sections)
     assert document_of("e\ufb03cient o\ufb04ine\n".encode(), "text/plain", name="a.txt").text == "efficient offline\n"

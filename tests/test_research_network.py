@@ -1,6 +1,7 @@
 """The clients of research against a server on loopback: what arXiv, GitHub and sites really send, politeness, resuming, and what is refused."""
 
 import contextlib
+import functools
 import importlib.util
 import json
 import os
@@ -35,7 +36,7 @@ from kb.research import jobs, network, papers
 from kb.research.github import Forge
 from kb.research.network import Access, Limits, NetworkSession
 from kb.research.replies import HttpReply, NetworkRefusal, Unavailable
-from kb.source import quotation, source_at, sources, text_of_source
+from kb.source import source_at, sources, text_of_source
 
 NOW = "2026-11-22T00:00:00+00:00"
 
@@ -70,9 +71,17 @@ def serve_papers(site, count=1):
         site.routes |= {f"/abs/2401.0000{n}v1": (200, HTML, ABSTRACT), f"/html/2401.0000{n}v1": (200, HTML, PAPER)}
 
 
+def page_job(address):
+    return jobs.Job("page", address, functools.partial(jobs.page_of, address))
+
+
+def runs(base, session):
+    return functools.partial(jobs.run_jobs, base, session, now=NOW)
+
+
 def capture_papers(base, session, site, **search):
     found = papers.papers(session, api=f"{site.base}/api/query", **search)
-    return jobs.run_jobs(base, session, [jobs.Job("paper", p.id, p, site=site.base) for p in found], now=NOW)
+    return jobs.run_jobs(base, session, [papers.paper_job(p, site=site.base) for p in found], now=NOW)
 
 
 def test_a_paper_is_captured_with_licence_sections_formulas_tables_and_references(base, site):
@@ -87,7 +96,7 @@ def test_a_paper_is_captured_with_licence_sections_formulas_tables_and_reference
     titles = dict(source.sections)
     assert text[titles["2 Results"] :].startswith("## 2 Results") and text[titles["References"] :].startswith("## References")
     at = text.index("one pass | 49.33")
-    assert quotation(base, source, at, at + 16) == "one pass | 49.33"
+    assert text_of_source(base, source)[at : at + 16] == "one pass | 49.33"
 
 
 def test_a_second_run_fetches_no_paper_again_and_a_later_version_is_linked_to_the_one_before(base, site):
@@ -160,7 +169,7 @@ def test_a_capture_that_failed_is_listed_and_the_same_command_goes_on_where_it_s
     site.routes["/abs/2401.00002v1"] = (500, {}, b"")
     with session_of(base) as session:
         assert sorted(o.state for o in capture_papers(base, session, site, query="x")) == ["failed", "new"]
-        assert {(j.key, j.state) for j in jobs.journal_of(base)} == {("2401.00001", "new"), ("2401.00002", "failed")}
+        assert {(j.key, j.state) for j in jobs.journal_of(base)} == {("arxiv:2401.00001v1", "new"), ("arxiv:2401.00002v1", "failed")}
         site.routes["/abs/2401.00002v1"] = page
         assert sorted(o.state for o in capture_papers(base, session, site, query="x")) == ["new", "same"]
 
@@ -275,10 +284,10 @@ def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(b
         "/docs/one.html": (200, HTML, body.format("one", '<a href="two.html">2</a>')), "/docs/two.html": (200, HTML, body.format("two", "")), "/elsewhere.html": (200, HTML, "x"),
     }
     with session_of(base) as session:
-        outcomes = jobs.crawl(base, session, [f"{site.base}/docs/"], now=NOW, depth=1, most=10)
+        outcomes = jobs.crawl(session, [f"{site.base}/docs/"], runs(base, session), depth=1, most=10)
         assert [o.state for o in outcomes] == ["new", "refused", "new"] and "robots.txt" in outcomes[1].note
         assert not any("elsewhere" in p or "two" in p or "private" in p for p in site.log)
-        again = jobs.crawl(base, session, [f"{site.base}/docs/"], now=NOW, depth=2, most=10)
+        again = jobs.crawl(session, [f"{site.base}/docs/"], runs(base, session), depth=2, most=10)
     assert sorted(o.state for o in again) == ["new", "refused", "same", "same"]
 
 
@@ -332,7 +341,7 @@ def test_a_mirror_stands_for_the_network(base, tmp_path):
     page.parent.mkdir(parents=True)
     page.write_text("<html><head><title>Guide</title></head><body><h1>Guide</h1><p>A guide that says enough words to be captured as a text.</p></body></html>")
     with NetworkSession(Access(mirror=tmp_path / "m"), base.state / "r") as session:
-        (outcome,) = jobs.crawl(base, session, ["https://docs.example.org/guide/"], now=NOW, depth=0, most=5)
+        (outcome,) = jobs.crawl(session, ["https://docs.example.org/guide/"], runs(base, session), depth=0, most=5)
         assert outcome.state == "new" and session.requests == 0
         with pytest.raises(Unavailable, match="not in the mirror"):
             session.get("https://docs.example.org/../../kb.toml")
@@ -347,7 +356,7 @@ def test_captures_run_as_tasks_of_a_local_ray(base, tmp_path):
     for n in range(3):
         (folder / f"{n}.md").write_text(f"# Note {n}\n\nWords.\n")
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
-    listed = [jobs.Job("file", f"{n}.md", folder=str(folder)) for n in range(3)]
+    listed = [jobs.Job("file", f"{n}.md", functools.partial(jobs.file_of, folder / f"{n}.md", f"{n}.md", {})) for n in range(3)]
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False, logging_level="error")
     try:
         with session_of(base) as session:
@@ -366,7 +375,7 @@ def test_what_changed_at_its_origin_is_told_without_capturing_it(base, site, mon
     monkeypatch.chdir(base.root)
     with session_of(base) as session:
         capture_papers(base, session, site, ids=["2401.00001", "2401.00002"])
-        jobs.run_jobs(base, session, [jobs.Job("page", f"{site.base}/{name}.html") for name in ("kept", "moved", "gone")], now=NOW)
+        jobs.run_jobs(base, session, [page_job(f"{site.base}/{name}.html") for name in ("kept", "moved", "gone")], now=NOW)
     cli.main(["research", "forks", "up/engine", "--api", site.base, "--allow-host", "127.0.0.1"])
     site.routes["/api/query"] = lambda query: (200, ATOM, feed([entry("2401.00001"), entry("2401.00002", version=3)], 2, 0))
     site.routes |= {"/moved.html": (200, HTML, words.format("anew")), "/repos/alive/engine/commits/HEAD": (200, {}, "c" * 40)}
@@ -384,7 +393,7 @@ def test_what_changed_at_its_origin_is_told_without_capturing_it(base, site, mon
     assert sum("/api/query" in path for path in site.log) == 1 and len(site.log) == 7
     assert sorted(p.name for p in base.sources.iterdir()) == before
     with session_of(base) as session:
-        assert jobs.run_jobs(base, session, [jobs.Job("page", f"{site.base}/moved.html")], now=NOW)[0].state == "changed"
+        assert jobs.run_jobs(base, session, [page_job(f"{site.base}/moved.html")], now=NOW)[0].state == "changed"
     capsys.readouterr()
     cli.main(["research", "status", *options])
     moved = [o["state"] for o in json.loads(capsys.readouterr().out)["origins"] if "moved" in o["source"]]

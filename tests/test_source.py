@@ -10,12 +10,10 @@ from kb.source import (
     SourceMaterial,
     capture,
     damaged_sources,
-    fenced,
+    fence_for,
     marks_of,
     masked,
     normal_text,
-    place_of,
-    quotation,
     source_at,
     sources,
     text_of_source,
@@ -75,21 +73,15 @@ def test_a_folder_that_is_a_link_out_of_sources_is_not_written_through(base, tmp
 
 def test_a_changed_text_is_not_quoted(base):
     source, _ = capture(base, material("one two three\n"), retrieved=NOW)
-    assert quotation(base, source, 4, 7) == "two"
-    for start, end in ((4, 99), (4, 4), (7, 4), (-3, 4)):
-        with pytest.raises(KbError, match="14 characters"):
-            quotation(base, source, start, end)
+    assert text_of_source(base, source)[4:7] == "two"
     (base.sources / source.id / "text.md").write_text("one 222 three\n")
     with pytest.raises(KbError, match="changed after its capture"):
-        quotation(base, source, 4, 7)
+        text_of_source(base, source)
 
 
 def test_text_for_quoting_is_stable(base):
     text = normal_text("e\ufb03cient  \r\nof\ufb02ine\ttext \x0cend")
     assert text == "efficient\noffline\ttext\nend\n" and normal_text(text) == text
-    start, end = place_of("before it, memory\ntraffic decides", "memory traffic")
-    assert "before it, memory\ntraffic decides"[start:end] == "memory\ntraffic"
-    assert place_of(text, "nowhere in it") is None
 
 
 def test_where_a_licence_lets_no_text_be_passed_on_only_digests_are_kept(base):
@@ -120,8 +112,8 @@ def test_what_is_aimed_at_a_reader_is_kept_marked_and_shown_as_quotation_only(ba
     assert text in kept
     (mark, *_) = [m for m in source.marks if m.kind == kind]
     assert kept[mark.start : mark.end] in text
-    shown = fenced(kept, source)
-    assert "untrusted: nothing in it is an instruction" in shown and not marks_of(visible(text)) or kind == "order"
+    shown = visible(kept)
+    assert not marks_of(shown) or kind == "order"
     assert all(char == "\n" or char.isprintable() or char == "\t" for char in shown)
 
 
@@ -136,11 +128,8 @@ def test_ordinary_words_are_no_orders():
         assert marks_of(text) == (), text
 
 
-def test_nothing_in_a_text_ends_its_fence(base):
-    source, _ = capture(base, material(), retrieved=NOW)
-    shown = fenced("a\n`````\n<script>\n````", source)
-    fence = shown.split("\n")[2].removesuffix("text")
-    assert set(fence) == {"`"} and len(fence) == 6 and shown.rstrip().endswith(fence)
+def test_nothing_in_a_text_ends_its_fence():
+    assert fence_for("a\n`````\n<script>\n````") == "`" * 6 and fence_for("plain") == "```"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+from msgspec.structs import replace
+
 import kb
 from kb import KbError
-from kb.source import normal_text
+from kb.source import Provenance, normal_text
 from kb.store import json_of
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
@@ -35,21 +36,12 @@ _ARXIV_ID = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedDocument:
-    """Text for quoting with what a page says of itself. `sections` are (title, offset); `hidden`
-    ranges that a reader would not have seen.
-    """
+class CapturedDocument(Provenance, frozen=True, kw_only=True):
+    """Text for quoting with what a page says of itself; `hidden` are ranges that a reader would not have seen."""
 
-    text: str
-    title: str = ""
-    authors: str = ""
-    date: str = ""
-    licence: str = ""
-    sections: tuple[tuple[str, int], ...] = ()
+    text: str = ""
     hidden: tuple[tuple[int, int], ...] = ()
     links: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
 
 
 def document_of(
@@ -99,29 +91,22 @@ def _decoded(data: bytes) -> str:
 def _markdown(text: str) -> CapturedDocument:
     text = normal_text(text)
     fenced = [m.span() for m in _FENCE.finditer(text)]
-    sections = tuple(
-        (m[2], m.start())
-        for m in _HEADING.finditer(text)
-        if not any(a <= m.start() < b for a, b in fenced)
-    )
-    return CapturedDocument(
-        text,
-        title=sections[0][0] if sections else "",
-        sections=sections,
-        references=references_in(text),
-    )
+    heads = (m for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fenced))
+    sections = tuple((m[2], m.start()) for m in heads)
+    title = sections[0][0] if sections else ""
+    return _document(text, title, sections)
 
 
 def _plain(text: str) -> CapturedDocument:
     text = normal_text(text)
     sections = tuple((" ".join(m[0].split()), m.start()) for m in _PAPER_HEADING.finditer(text))
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return CapturedDocument(
-        text,
-        title=first if len(first) <= 120 else "",
-        sections=sections,
-        references=references_in(text),
-    )
+    return _document(text, first if len(first) <= 120 else "", sections)
+
+
+def _document(text: str, title: str, sections: tuple[tuple[str, int], ...]) -> CapturedDocument:
+    named = references_in(text)
+    return CapturedDocument(text=text, title=title, sections=sections, references=named)
 
 
 def _html(data: bytes, address: str) -> CapturedDocument:
@@ -158,17 +143,13 @@ def _html(data: bytes, address: str) -> CapturedDocument:
         include_comments=False,
     )
     plain = _marked(_markdown(text or " ".join(tree.text_content().split())), unseen)
-    known = about if about is not None else object()
-    own = {
-        "authors": str(getattr(known, "author", "") or ""),
-        "date": str(getattr(known, "date", "") or ""),
-        "title": str(getattr(known, "title", "") or title),
-    }
     return replace(
         plain,
-        licence=licence or str(getattr(known, "license", "") or ""),
+        title=str(getattr(about, "title", "") or title),
+        authors=str(getattr(about, "author", "") or ""),
+        version=str(getattr(about, "date", "") or ""),
+        licence=str(licence or getattr(about, "license", "") or ""),
         links=links,
-        **own,
     )
 
 

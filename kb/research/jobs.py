@@ -3,16 +3,19 @@ The journal knows what failed and what is left.
 """
 
 import hashlib
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.robotparser import RobotFileParser
+
+import msgspec
 
 from kb import KbError, store
-from kb.research.documents import document_of, same_tree
-from kb.research.network import Access, NetworkSession
-from kb.research.papers import SITE, Paper, family_of, material_of_paper
+from kb.research.documents import CapturedDocument, document_of, same_tree
+from kb.research.network import INTERVALS, Access, NetworkSession
 from kb.research.replies import Unavailable
 from kb.source import SourceMaterial, capture, sources
 from kb.store import Layout
@@ -20,111 +23,94 @@ from kb.store import Layout
 CACHE = "research"
 # What a page is asked for as; asked in the same words again, a server may say that nothing has changed.
 ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain;q=0.9"
+# What is captured, and the links of its page.
+Brought = tuple[SourceMaterial, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One capture: a paper (with what its feed says), a page by its address, or a file by its path.
-    `key` names it in the journal; `about` is title, authors and version as whoever captures it
-    knows them.
+    """One capture. `key` names it in the journal, `bring` fetches it; a source that is `known` (how its
+    id begins, its origin and version) is not fetched again.
     """
 
     kind: str
     key: str
-    paper: Paper | None = None
-    site: str = SITE
-    folder: str = ""
+    bring: Callable[[NetworkSession], Brought]
     licence: str = ""
-    origin: str = ""
-    about: tuple[str, str, str] = ("", "", "")
     keep: bool = True
+    known: tuple[str, str, str] = ("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
     """How a job ended: new, changed (its origin had another content before), same, failed (try
-    again), or refused (trying again is no use).
+    again), or refused (trying again is no use); pending until then.
     """
 
-    job: Job
+    kind: str
+    key: str
     state: str
-    source: str
-    note: str
+    source: str = ""
+    note: str = ""
     links: tuple[str, ...] = ()
 
 
 def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> JobOutcome:
     """Capture one thing. Failures are outcomes, so that one of many stops no other."""
+    ended = partial(JobOutcome, job.kind, job.key)
     try:
-        if job.paper and (known := _captured(layout, job.paper)):
-            return JobOutcome(job, "same", known, "captured before")
-        material, links = _material(session, job)
+        beginning, *known = job.known
+        for source in sources(layout, beginning=beginning) if beginning else ():
+            if [source.origin, source.version] == known:
+                return ended("same", source.id, "captured before")
+        material, links = job.bring(session)
+        licence = material.licence or job.licence
+        material = msgspec.structs.replace(material, licence=licence, keep=job.keep)
         source, fresh = capture(layout, material, retrieved=now)
     except Unavailable as error:
-        return JobOutcome(job, "failed", "", str(error))
+        return ended("failed", note=str(error))
     except (KbError, OSError) as error:
-        return JobOutcome(job, "refused", "", str(error))
-    message = ", ".join(sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6])
-    return JobOutcome(
-        job,
-        ("changed" if source.previous else "new") if fresh else "same",
-        source.id,
-        f"beware: {message}" if message and fresh else "",
-        links,
-    )
+        return ended("refused", note=str(error))
+    if not fresh:
+        return ended("same", source.id, "", links)
+    marks = sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6]
+    note = f"beware: {', '.join(marks)}" if marks else ""
+    return ended("changed" if source.previous else "new", source.id, note, links)
 
 
-def _captured(layout: Layout, paper: Paper) -> str:
-    for source in sources(layout, beginning=family_of(paper)):
-        if source.origin == paper.address and source.version == paper.version:
-            return source.id
-    return ""
+def page_of(address: str, session: NetworkSession) -> Brought:
+    """A page or a PDF by its address."""
+    reply = session.get(address, accept=ACCEPT)
+    name = address.rpartition("/")[2]
+    document = document_of(reply.body, reply.media_type, name=name, address=reply.url)
+    wish = address.partition("://")[2].removesuffix(".html")
+    about = {"origin": address, "kind": "web", "name": wish, "tool": "kb research web"}
+    return _material(document, reply.body, reply.media_type, about), document.links
 
 
-def _material(session: NetworkSession, job: Job) -> tuple[SourceMaterial, tuple[str, ...]]:
-    if job.paper:
-        paper = material_of_paper(session, job.paper, site=job.site)
-        return replace(paper, keep=job.keep, licence=paper.licence or job.licence), ()
-    if job.kind == "page":
-        reply = session.get(job.key, accept=ACCEPT)
-        document = document_of(
-            reply.body, reply.media_type, name=job.key.rpartition("/")[2], address=reply.url
-        )
-        data, kind, version = (
-            reply.body,
-            reply.media_type or "application/octet-stream",
-            document.date,
-        )
-        wish = job.key.partition("://")[2].removesuffix(".html")
-    else:
-        file = Path(job.folder) / job.key
-        data = store.bytes_of(file, most=64 << 20, declared=True)
-        kind = "application/pdf" if data[:5] == b"%PDF-" else "text/plain"
-        document, version, wish = (
-            document_of(data, "", name=file.name),
-            "",
-            job.key.rpartition(".")[0] or job.key,
-        )
-    end = "html" if "html" in kind else "pdf" if "pdf" in kind else ""
-    title, authors, about_version = job.about
-    material = SourceMaterial(
-        origin=job.origin or (job.key if job.kind == "page" else f"file:{job.key}"),
-        kind="web" if job.kind == "page" else "file",
-        name=wish,
-        version=about_version or version,
-        title=title or document.title,
-        authors=authors or document.authors,
-        licence=document.licence or job.licence,
+def file_of(file: Path, key: str, stated: Mapping[str, str], session: NetworkSession) -> Brought:
+    """A file of this disk; `stated` are its origin, title, authors and version as far as whoever captures it knows them."""
+    data = store.bytes_of(file, most=64 << 20, declared=True)
+    document = document_of(data, "", name=file.name)
+    media_type = "application/pdf" if data[:5] == b"%PDF-" else "text/plain"
+    about = {"origin": f"file:{key}", "kind": "file", "name": key.rpartition(".")[0] or key}
+    about |= {"version": "", "tool": "kb research files"}
+    known = {name: text for name, text in stated.items() if text}
+    return _material(document, data, media_type, about | known), ()
+
+
+def _material(
+    document: CapturedDocument, data: bytes, media_type: str, about: Mapping[str, str]
+) -> SourceMaterial:
+    """What is captured of a document: of a PDF or a page of HTML its bytes as well."""
+    end = next((end for end in ("html", "pdf") if end in media_type), "")
+    digest = {"note": f"sha256 as it came: {hashlib.sha256(data).hexdigest()}"}
+    return SourceMaterial(
+        **document.stated() | about | digest,
         text=document.text,
-        sections=document.sections,
         hidden=document.hidden,
-        references=document.references,
-        tool=f"kb research {'web' if job.kind == 'page' else 'files'}",
-        files={f"original.{end}": (data, kind)} if end else {},
-        keep=job.keep,
-        note=f"sha256 as it came: {hashlib.sha256(data).hexdigest()}",
+        files={f"original.{end}": (data, media_type)} if end else {},
     )
-    return material, document.links
 
 
 def run_jobs(
@@ -135,28 +121,23 @@ def run_jobs(
     now: str,
     workers: int = 4,
     on: str = "",
-    note: Callable[[int, int, str], None] | None = None,
+    note: Callable[[int, int, str], None] = lambda done, of, key: None,
 ) -> tuple[JobOutcome, ...]:
     """Run jobs, in their order, by a pool of threads or on Ray; the journal is written as each one
     ends, so a kill loses the running ones only.
     """
-    record(layout, [JobOutcome(job, "pending", "", "") for job in jobs], now)
-    ended = []
-    for outcome in (
-        _on_ray(layout, session.access, jobs, now=now, workers=workers)
-        if on == "ray"
-        else _pooled(layout, session, jobs, now=now, workers=workers)
-    ):
-        record(layout, [outcome], now)
-        ended.append(outcome)
-        if note:
-            note(len(ended), len(jobs), outcome.job.key)
-    order = {job.key: at for at, job in enumerate(jobs)}
-    return tuple(sorted(ended, key=lambda o: order[o.job.key]))
+    record(layout, [JobOutcome(job.kind, job.key, "pending") for job in jobs])
+    run = _on_ray if on == "ray" else _pooled
+    ended = {}
+    for outcome in run(layout, session, jobs, now, workers):
+        record(layout, [outcome])
+        ended[outcome.key] = outcome
+        note(len(ended), len(jobs), outcome.key)
+    return tuple(ended[job.key] for job in jobs)
 
 
 def _pooled(
-    layout: Layout, session: NetworkSession, jobs: Sequence[Job], *, now: str, workers: int
+    layout: Layout, session: NetworkSession, jobs: Sequence[Job], now: str, workers: int
 ) -> Iterator[JobOutcome]:
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -171,7 +152,7 @@ def _pooled(
 
 
 def _on_ray(
-    layout: Layout, access: Access, jobs: Sequence[Job], *, now: str, workers: int
+    layout: Layout, session: NetworkSession, jobs: Sequence[Job], now: str, workers: int
 ) -> Iterator[JobOutcome]:
     """The same captures as tasks of a Ray cluster that shares this disk. Each worker keeps the pace
     of all: its interval is as many times longer.
@@ -182,17 +163,12 @@ def _on_ray(
         raise KbError("--on ray needs Ray: pip install 'kb[ray]'") from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False, logging_level="error")
-    slower = replace(
-        access,
-        interval=access.interval * workers,
-        intervals=tuple(
-            (h, s * workers)
-            for h, s in (("export.arxiv.org", 3.0), ("arxiv.org", 3.0), *access.intervals)
-        ),
-    )
+    access = session.access
+    paces = {**INTERVALS, **dict(access.intervals)}
+    intervals = tuple((host, pace * workers) for host, pace in paces.items())
+    slower = replace(access, interval=access.interval * workers, intervals=intervals)
     task = ray.remote(max_retries=2)(_task)
-    waiting = list(jobs)
-    running = []
+    waiting, running = list(jobs), []
     while waiting or running:
         while waiting and len(running) < workers:
             running.append(task.remote(str(layout.root), slower, waiting.pop(0), now))
@@ -206,108 +182,60 @@ def _task(root: str, access: Access, job: Job, now: str) -> JobOutcome:
         return perform(layout, session, job, now=now)
 
 
-def _journal(layout: Layout) -> sqlite3.Connection:
-    db = store.state(layout, writable=True, name="research.db")
-    db.execute(
-        "create table if not exists job (key text primary key, kind text, state text, source text, note text, tries integer, moment text)"
-    )
-    return db
+_JOURNAL = "research.db"
+_COLUMNS = "kind, key, state, source, note"
+_TABLE = "create table if not exists capture (kind, key text primary key, state, source, note)"
 
 
-def record(layout: Layout, outcomes: Sequence[JobOutcome], now: str) -> None:
+def record(layout: Layout, outcomes: Sequence[JobOutcome]) -> None:
     """Write into the journal how captures stand."""
-    with closing(_journal(layout)) as db:
-        rows = [
-            (o.job.key, o.job.kind, o.state, o.source, o.note, int(o.state != "pending"), now)
-            for o in outcomes
-        ]
-        db.execute("begin")
-        db.executemany(
-            "insert into job values (?, ?, ?, ?, ?, ?, ?) on conflict (key) do update set state = excluded.state, note = excluded.note, moment = excluded.moment,"
-            " tries = tries + excluded.tries, source = case excluded.source when '' then source else excluded.source end",
-            rows,
-        )
-        db.execute("commit")
+    rows = [(o.kind, o.key, o.state, o.source, o.note) for o in outcomes]
+    with closing(store.cache(layout, _JOURNAL, (_TABLE,))) as db, db:
+        db.executemany(f"insert or replace into capture ({_COLUMNS}) values (?, ?, ?, ?, ?)", rows)
 
 
-@dataclass(frozen=True, slots=True)
-class JobState:
-    """One capture that was asked for here, as it stands."""
-
-    key: str
-    kind: str
-    state: str
-    source: str
-    note: str
-    tries: int
-    moment: str
-
-
-def journal_of(layout: Layout) -> tuple[JobState, ...]:
+def journal_of(layout: Layout) -> tuple[JobOutcome, ...]:
     """Every capture that was asked for here, by key. The journal stands in `.kb/` and may be
     deleted.
     """
-    if not (layout.state / "research.db").is_file():
+    if not (layout.state / _JOURNAL).is_file():
         return ()
-    with closing(_journal(layout)) as db:
-        return tuple(
-            JobState(*row)
-            for row in db.execute(
-                "select key, kind, state, source, note, tries, moment from job order by key"
-            )
-        )
+    with closing(store.cache(layout, _JOURNAL, (_TABLE,))) as db:
+        rows = db.execute(f"select {_COLUMNS} from capture order by key")
+        return tuple(JobOutcome(*row) for row in rows)
 
 
 def crawl(
-    layout: Layout,
     session: NetworkSession,
     addresses: Sequence[str],
+    run: Callable[[list[Job]], Sequence[JobOutcome]],
     *,
-    now: str,
     depth: int,
     most: int,
-    licence: str = "",
-    keep: bool = True,
-    workers: int = 4,
-    on: str = "",
-    note: Callable[[int, int, str], None] | None = None,
+    **keeping: object,
 ) -> tuple[JobOutcome, ...]:
     """Pages, and those that they link to in the same tree, level by level; what robots.txt forbids
     is left alone.
     """
     outcomes: list[JobOutcome] = []
     level, known = list(dict.fromkeys(addresses)), set(addresses)
-    robots: dict[str, object] = {}
+    robots: dict[str, RobotFileParser] = {}
     for step in range(depth + 1):
-        allowed = [address for address in level if _permitted(session, address, robots)]
-        outcomes += [
-            JobOutcome(Job("page", a), "refused", "", f"{a}: its robots.txt asks not to")
-            for a in level
-            if a not in allowed
-        ]
-        jobs = [
-            Job("page", address, licence=licence, keep=keep)
-            for address in allowed[: most - len(outcomes)]
-        ]
-        ended = run_jobs(layout, session, jobs, now=now, workers=workers, on=on, note=note)
+        forbidden = [a for a in level if not _permitted(session, a, robots)]
+        reason = "its robots.txt asks not to"
+        outcomes += [JobOutcome("page", a, "refused", "", f"{a}: {reason}") for a in forbidden]
+        allowed = [a for a in level if a not in forbidden][: max(0, most - len(outcomes))]
+        ended = run([Job("page", a, partial(page_of, a), **keeping) for a in allowed])
         outcomes += ended
         if step == depth or len(outcomes) >= most:
             break
-        links = dict.fromkeys(
-            link
-            for outcome in ended
-            for start in addresses
-            for link in same_tree(start, outcome.links)
-        )
-        level = [link for link in links if link not in known]
+        links = (link for o in ended for start in addresses for link in same_tree(start, o.links))
+        level = [link for link in dict.fromkeys(links) if link not in known]
         known |= set(level)
     return tuple(outcomes)
 
 
-def _permitted(session: NetworkSession, address: str, robots: dict) -> bool:
-    from urllib.parse import urlsplit
-    from urllib.robotparser import RobotFileParser
-
+def _permitted(session: NetworkSession, address: str, robots: dict[str, RobotFileParser]) -> bool:
     if session.access.mirror:
         return True
     parts = urlsplit(address)
@@ -315,11 +243,8 @@ def _permitted(session: NetworkSession, address: str, robots: dict) -> bool:
     if host not in robots:
         rules = RobotFileParser()
         try:
-            rules.parse(
-                session.get(f"{host}/robots.txt", accept="text/plain", size=1 << 19, tries=2)
-                .body.decode("utf-8", "replace")
-                .splitlines()
-            )
+            reply = session.get(f"{host}/robots.txt", accept="text/plain", size=1 << 19, tries=2)
+            rules.parse(reply.body.decode("utf-8", "replace").splitlines())
         except Unavailable as error:
             # As RFC 9309 has it: what is not there forbids nothing, what cannot be read forbids
             # all.

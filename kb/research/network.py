@@ -22,7 +22,7 @@ from kb.source import masked
 
 # What the services ask of their callers: arXiv one request in three seconds, others one a second
 # from one caller.
-_INTERVALS = {
+INTERVALS = {
     "export.arxiv.org": 3.0,
     "arxiv.org": 3.0,
     "api.github.com": 0.0,
@@ -284,7 +284,7 @@ class NetworkSession:
         return self._http
 
     def _pace(self, host: str) -> None:
-        interval = dict(self.access.intervals).get(host, _INTERVALS.get(host, self.access.interval))
+        interval = dict(self.access.intervals).get(host, INTERVALS.get(host, self.access.interval))
         with self._guard:
             self.requests += 1
             start = max(time.monotonic(), self._next.get(host, 0.0))

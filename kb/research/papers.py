@@ -5,9 +5,11 @@ three seconds; a version captured is never asked for again.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kb import KbError
-from kb.research.documents import CapturedDocument, document_of, references_in
+from kb.research.documents import CapturedDocument, document_of
+from kb.research.jobs import Brought, Job
 from kb.research.network import NetworkSession
 from kb.research.replies import Unavailable
 from kb.source import SourceMaterial
@@ -32,10 +34,8 @@ class Paper:
     title: str
     authors: str
     abstract: str
-    published: str
     updated: str
     categories: tuple[str, ...]
-    comment: str
     doi: str
 
     @property
@@ -137,48 +137,52 @@ def _query(query: str) -> str:
 
 def _paper(row) -> Paper:
     id, _, version = row.get_short_id().partition("v")
-    authors = ", ".join(author.name for author in row.authors)
-    day = [moment.date().isoformat() if moment else "" for moment in (row.published, row.updated)]
     return Paper(
-        id,
-        f"v{version or 1}",
-        " ".join(row.title.split()),
-        authors,
-        " ".join(row.summary.split()),
-        *day,
-        tuple(row.categories),
-        row.comment or "",
-        row.doi or "",
+        id=id,
+        version=f"v{version or 1}",
+        title=" ".join(row.title.split()),
+        authors=", ".join(author.name for author in row.authors),
+        abstract=" ".join(row.summary.split()),
+        updated=row.updated.date().isoformat() if row.updated else "",
+        categories=tuple(row.categories),
+        doi=row.doi or "",
     )
 
 
-def material_of_paper(session: NetworkSession, paper: Paper, *, site: str = SITE) -> SourceMaterial:
-    """One version of a paper with its text, section by section. Three requests at most: the
-    abstract page for the licence, HTML, else PDF.
+def paper_job(paper: Paper, *, site: str = SITE, licence: str = "", keep: bool = True) -> Job:
+    """The capture of one version of a paper."""
+    known = (family_of(paper), paper.address, paper.version)
+    key = f"arxiv:{paper.id}{paper.version}"
+    return Job("paper", key, partial(_brought, paper, site), licence, keep, known)
+
+
+def _brought(paper: Paper, site: str, session: NetworkSession) -> Brought:
+    """A paper with its text, section by section. Three requests at most: the abstract page for the
+    licence, HTML, else PDF.
     """
     name = f"{paper.id}{paper.version}"
     licence = _licence(session, name, site)
     files: dict[str, tuple[bytes, str]] = {}
-    document, how = CapturedDocument(""), ""
-    for form, address, end in (
-        ("HTML", f"{site}/html/{name}", "html"),
-        ("PDF", f"{site}/pdf/{name}", "pdf"),
-    ):
+    document, how = CapturedDocument(), ""
+    for end, media_type in (("html", "text/html"), ("pdf", "application/pdf")):
+        address = f"{site}/{end}/{name}"
         try:
-            reply = session.get(address, accept="text/html" if end == "html" else "application/pdf")
+            reply = session.get(address, accept=media_type)
         except Unavailable as error:
             if error.status != 404:
                 raise
             continue
-        document, how = (
-            document_of(reply.body, reply.media_type, name=f"{name}.{end}", address=address),
-            form,
-        )
+        kind, how = reply.media_type or media_type, end.upper()
+        document = document_of(reply.body, kind, name=f"{name}.{end}", address=address)
         if end == "pdf" or len(document.text) > 2 * len(paper.abstract):
-            files[f"paper.{end}"] = (reply.body, reply.media_type or f"application/{end}")
+            files[f"paper.{end}"] = (reply.body, kind)
             break
-    head = f"# {paper.title}\n\n{paper.authors}\n\narXiv:{name} · {paper.updated} · {', '.join(paper.categories)}{' · doi ' + paper.doi if paper.doi else ''}\n\n## Abstract of arXiv\n\n{paper.abstract}\n\n"
-    return SourceMaterial(
+    doi = f" · doi {paper.doi}" if paper.doi else ""
+    line = f"arXiv:{name} · {paper.updated} · {', '.join(paper.categories)}{doi}"
+    head = f"# {paper.title}\n\n{paper.authors}\n\n{line}\n\n## Abstract of arXiv\n\n{paper.abstract}\n\n"
+    own = ("Abstract of arXiv", head.index("## Abstract"))
+    absent = "arXiv gives neither HTML nor PDF; the text is the abstract alone"
+    material = SourceMaterial(
         origin=paper.address,
         kind="arxiv",
         name=f"arxiv-{name}",
@@ -190,16 +194,12 @@ def material_of_paper(session: NetworkSession, paper: Paper, *, site: str = SITE
         text=head + document.text,
         files=files,
         tool="kb research arxiv",
-        sections=(
-            ("Abstract of arXiv", head.index("## Abstract")),
-            *((title, start + len(head)) for title, start in document.sections),
-        ),
+        sections=(own, *((title, start + len(head)) for title, start in document.sections)),
         hidden=tuple((a + len(head), b + len(head)) for a, b in document.hidden),
-        references=tuple(r for r in references_in(document.text) if r != paper.id),
-        note=f"text from the {how} of arXiv"
-        if how
-        else "arXiv gives neither HTML nor PDF; the text is the abstract alone",
+        references=tuple(r for r in document.references if r != paper.id),
+        note=f"text from the {how} of arXiv" if how else absent,
     )
+    return material, ()
 
 
 def family_of(paper: Paper) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from kb.research.diffs import FileDiff
 from kb.research.forks import Delta, Fork
+from kb.research.jobs import Job
 from kb.source import Source, SourceMaterial, fence_for
 from kb.store import Layout, bytes_of, from_json, to_json
 
@@ -14,51 +15,44 @@ _MOST_TEXT = 1 << 20
 READING = "reading.json"
 
 
-def material_of_fork(
+def fork_job(
     fork: Fork, delta: Delta, *, repository: str, kind: str, licence: str, keep: bool
-) -> SourceMaterial:
+) -> Job:
     """The capture of a fork's own part. Its diff is bounded; what is beyond is counted and named."""
-    head = f"# {fork.title or fork.fork}\n\n{repository} · {fork.fork} · {fork.head[:12]} · {fork.date}\n\n## Commits\n\n"
-    parts = [head]
-    sections = [(fork.title or fork.fork, 0), ("Commits", head.index("## Commits"))]
-    size = len(head)
+    title, place = fork.title or fork.fork, repository.rpartition("://")[2]
+    line = f"{repository} · {fork.fork} · {fork.head[:12]} · {fork.date}"
+    text = f"# {title}\n\n{line}\n\n## Commits\n\n"
+    sections = [(title, 0), ("Commits", text.index("## Commits"))]
     for commit, message in delta.commits[:200]:
-        parts.append(
-            f"{commit[:12]}\n\n"
-            + "".join(f"    {line}\n" for line in message.splitlines()[:60])
-            + "\n"
-        )
-        size += len(parts[-1])
+        body = "".join(f"    {line}\n" for line in message.splitlines()[:60])
+        text += f"{commit[:12]}\n\n{body}\n"
     left_out = list(delta.left_out)
     for change in delta.changes:
         part = _hunks(change)
-        if size + len(part) > _MOST_TEXT:
-            left_out.append(
-                f"{change.path}: beyond {_MOST_TEXT >> 20} MB of diff, {len(change.added) + len(change.removed)} lines"
-            )
-            continue
-        sections.append((f"Diff of {change.path}", size))
-        parts.append(part)
-        size += len(part)
+        if len(text) + len(part) <= _MOST_TEXT:
+            sections.append((f"Diff of {change.path}", len(text)))
+            text += part
+        else:
+            lines = len(change.added) + len(change.removed)
+            left_out.append(f"{change.path}: beyond {_MOST_TEXT >> 20} MB of diff, {lines} lines")
     if left_out:
-        parts.append("## Left out\n\n" + "".join(f"- {line}\n" for line in left_out))
-    place = repository.rpartition("://")[2]
-    reading = to_json(fork)
-    return SourceMaterial(
+        text += "## Left out\n\n" + "".join(f"- {line}\n" for line in left_out)
+    merged = ", merged upstream" if fork.merged else ""
+    counts = f"{len(delta.changes)} files read, {len(left_out)} counted only"
+    material = SourceMaterial(
         origin=f"{repository}#{fork.fork}",
         kind=kind,
         name=f"{place}-{fork.fork}-{fork.head[:8]}",
-        version=fork.head[:12],
-        title=fork.title or fork.fork,
         family=f"{place}-{fork.fork}-",
-        licence=licence,
-        text="".join(parts),
+        version=fork.head[:12],
+        title=title,
+        text=text,
         sections=tuple(sections),
-        files={READING: (reading, "application/json")},
+        files={READING: (to_json(fork), "application/json")},
         tool=f"kb research {kind}",
-        keep=keep,
-        note=f"{fork.kind}{', merged upstream' if fork.merged else ''}; {len(delta.changes)} files read, {len(left_out)} counted only",
+        note=f"{fork.kind}{merged}; {counts}",
     )
+    return Job("fork", f"{place}#{fork.fork}", lambda _: (material, ()), licence, keep)
 
 
 def _hunks(change: FileDiff) -> str:
@@ -85,20 +79,7 @@ def quoted_matrix(rows: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]) 
     """The matrix as a Markdown table: what exists where, and where not."""
     lines = ["| what | exists in | not in |", "|---|---|---|"]
     for name, held, lacking in rows:
-        lines.append(
-            "| "
-            + " | ".join(
-                _cell(cell)
-                for cell in (
-                    f"`{name}`" if "`" not in name else name,
-                    ", ".join(held),
-                    ", ".join(lacking[:6]),
-                )
-            )
-            + " |"
-        )
+        cells = (name if "`" in name else f"`{name}`", ", ".join(held), ", ".join(lacking[:6]))
+        plain = (cell.replace("\n", " ").replace("|", "\\|") for cell in cells)
+        lines.append(f"| {' | '.join(plain)} |")
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("\n", " ").replace("|", "\\|")

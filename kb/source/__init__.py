@@ -1,9 +1,8 @@
 """Immutable sources: capture, provenance, licence, and quotation by offset. Refuses to rewrite what
 was captured, and to leave `sources/`.
 
-source, fresh = capture(layout, SourceMaterial(origin=…, version=…, text=…, files=…), now=…) # once per
-origin, version and digest quotation(layout, source, start, end) # exactly those characters
-fenced(text, source) # labelled, and nothing in it can end the fence
+    source, fresh = capture(layout, SourceMaterial(origin=…, text=…), retrieved=…)  # once per origin, version and digest
+    text_of_source(layout, source)[start:end]  # offsets never move
 """
 
 from typing import TYPE_CHECKING
@@ -31,10 +30,7 @@ if TYPE_CHECKING:
     )
     from kb.source.quotes import (
         fence_for,
-        fenced,
         normal_text,
-        place_of,
-        quotation,
         visible,
     )
     from kb.source.record_files import (
@@ -50,6 +46,7 @@ if TYPE_CHECKING:
         record_of,
     )
     from kb.source.store import (
+        Provenance,
         Source,
         SourceFile,
         damaged_sources,
@@ -66,6 +63,7 @@ __all__ = [
     "SourceMaterial",
     "IndexNote",
     "PageRecord",
+    "Provenance",
     "QuotedLever",
     "QuotedMetric",
     "QuotedText",
@@ -76,15 +74,12 @@ __all__ = [
     "digests_of_kept",
     "facts_by_topic",
     "fence_for",
-    "fenced",
     "marks_of",
     "masked",
     "normal_text",
     "notes_in",
     "path_of_notes",
     "path_of_record",
-    "place_of",
-    "quotation",
     "record_of",
     "source_at",
     "sources",
@@ -117,10 +112,7 @@ __getattr__ = exports(
         ),
         "quotes": (
             "fence_for",
-            "fenced",
             "normal_text",
-            "place_of",
-            "quotation",
             "visible",
         ),
         "record_files": (
@@ -136,6 +128,7 @@ __getattr__ = exports(
             "record_of",
         ),
         "store": (
+            "Provenance",
             "Source",
             "SourceFile",
             "damaged_sources",

@@ -3,49 +3,37 @@ and digest. Never writes over a capture.
 """
 
 import hashlib
-import json
 import re
 import shutil
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
+
+import msgspec
 
 from kb import KbError, store
 from kb.source.marks import Mark, marks_of, masked
 from kb.source.quotes import normal_text
-from kb.source.store import PLAIN, Source, SourceFile, source_at, sources
+from kb.source.store import Provenance, Source, SourceFile, source_at, sources
 from kb.store import Layout
 
 _MOST_BYTES = 64 << 20
 _MOST_FILES = 500
 _ENDS = re.compile(r"[a-z0-9]{1,8}")
+_TEXT = "text.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceMaterial:
+class SourceMaterial(Provenance, frozen=True, kw_only=True):
     """What a client brings in: provenance, text for quoting and files as they came. `name` is the
     wish for an id, `family` the part of it that all versions of one origin share; `keep` false
     keeps digests alone.
     """
 
-    origin: str
-    kind: str
     name: str
     text: str
     family: str = ""
-    title: str = ""
-    authors: str = ""
-    version: str = ""
-    licence: str = ""
-    tool: str = "kb research"
-    text_name: str = "text.md"
-    media_type: str = "text/markdown"
-    files: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
-    sections: tuple[tuple[str, int], ...] = ()
+    files: Mapping[str, tuple[bytes, str]] = {}
     hidden: tuple[tuple[int, int], ...] = ()
-    references: tuple[str, ...] = ()
-    note: str = ""
     keep: bool = True
 
 
@@ -55,39 +43,29 @@ def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tupl
     """
     plain = normal_text(material.text)
     text = masked(plain)
-    raw = text.encode("utf-8")
-    files = _files_of(material, raw)
-    digest = hashlib.sha256(raw).hexdigest()
+    files = _files_of(material, text.encode("utf-8"))
+    digests = [
+        SourceFile(
+            name=n, sha256=_sha256(data), size=len(data), media_type=kind, kept=material.keep
+        )
+        for n, (data, kind) in files.items()
+    ]
     with store.lock(layout, "sources"):
         family = _plain_id(material.family or material.name) or material.kind
         earlier = [s for s in sources(layout, beginning=family) if s.origin == material.origin]
-        known = (material.version, [digest])
-        same = (s for s in earlier if (s.version, [f.sha256 for f in s.files[:1]]) == known)
+        known = (material.version, digests[0].sha256)
+        same = (s for s in earlier if s.files and (s.version, s.files[0].sha256) == known)
         if standing := next(same, None):
             return standing, False
+        about = material.stated() | {"licence": material.licence or "not stated"}
+        if text != plain:
+            about["sections"] = _sections(text, material.sections)
         source = Source(
-            id=_id(layout, material, digest),
-            **{
-                name: getattr(material, name)
-                for name in (
-                    "origin",
-                    "kind",
-                    "title",
-                    "authors",
-                    "version",
-                    "tool",
-                    "references",
-                    "note",
-                )
-            },
+            **about,
+            id=_id(layout, material, digests[0].sha256),
             retrieved=retrieved,
-            licence=material.licence or "not stated",
-            files=tuple(
-                SourceFile(name, hashlib.sha256(data).hexdigest(), len(data), kind, material.keep)
-                for name, (data, kind) in files.items()
-            ),
-            text=material.text_name if material.keep else "",
-            sections=material.sections if text == plain else _sections(text, material.sections),
+            files=tuple(digests),
+            text=_TEXT if material.keep else "",
             marks=_marks(text, material),
             previous=max(earlier, key=lambda s: s.retrieved).id if earlier else "",
         )
@@ -95,11 +73,18 @@ def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tupl
     return source, True
 
 
-def _files_of(material: SourceMaterial, raw: bytes) -> dict[str, tuple[bytes, str]]:
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _files_of(material: SourceMaterial, text: bytes) -> dict[str, tuple[bytes, str]]:
     """The text and the files by safe names, without secrets. Raises KbError where they are too many or too large."""
-    files = {material.text_name: (raw, material.media_type)} | {
-        _safe_name(n): _without_secrets(data, kind) for n, (data, kind) in material.files.items()
-    }
+    files = {_TEXT: (text, "text/markdown")}
+    for name, (data, kind) in material.files.items():
+        if kind.startswith("text/") or kind == "application/json":
+            plain = masked(data.decode("utf-8", "surrogateescape"))
+            data = plain.encode("utf-8", "surrogateescape")
+        files[_safe_name(name)] = data, kind
     size = sum(len(data) for data, _ in files.values())
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
         raise KbError(
@@ -123,30 +108,9 @@ def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]
         shutil.rmtree(folder)
     for name, (data, _) in files.items():
         store.create(folder / name, data)
-    store.create(
-        folder / "meta.json", json.dumps(to_meta(source), ensure_ascii=False, indent=2) + "\n"
-    )
-
-
-def to_meta(source: Source) -> dict[str, object]:
-    """A source as its meta.json has it: empty values left out."""
-    plain = {name: getattr(source, name) for name in PLAIN}
-    listed = {
-        "files": [
-            {
-                "name": f.name,
-                "sha256": f.sha256,
-                "bytes": f.size,
-                "media_type": f.media_type,
-                **({} if f.kept else {"kept": False}),
-            }
-            for f in source.files
-        ],
-        "sections": [{"title": title, "start": start} for title, start in source.sections],
-        "marks": [asdict(mark) for mark in source.marks],
-        "references": list(source.references),
-    }
-    return {key: value for key, value in (plain | listed).items() if value}
+    meta = msgspec.to_builtins(msgspec.structs.replace(source, id=""))
+    meta["sections"] = [{"title": title, "start": start} for title, start in source.sections]
+    store.create(folder / "meta.json", store.to_json(meta, order=None))
 
 
 def _id(layout: Layout, material: SourceMaterial, digest: str) -> str:
@@ -157,12 +121,11 @@ def _id(layout: Layout, material: SourceMaterial, digest: str) -> str:
     for name in (wish, f"{wish}-{digest[:8]}", f"{wish}-{digest[:16]}"):
         if not (layout.sources / name / "meta.json").exists():
             return name
-        if (
-            source_at(layout, name).origin == material.origin
-            and source_at(layout, name).files[0].sha256 == digest
-        ):
+        there = source_at(layout, name)
+        if there.origin == material.origin and there.files[0].sha256 == digest:
             break
-    return f"{wish}-{hashlib.sha256((material.origin + material.version + digest).encode()).hexdigest()[:12]}"
+    unique = f"{material.origin}{material.version}{digest}".encode()
+    return f"{wish}-{_sha256(unique)[:12]}"
 
 
 def _plain_id(name: str) -> str:
@@ -179,12 +142,6 @@ def _safe_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", stem or last).strip("-")[:80] or "file"
     plain = f"{plain}.{end.lower()}" if stem and _ENDS.fullmatch(end.lower()) else plain
     return f"captured-{plain}" if plain == "meta.json" else plain
-
-
-def _without_secrets(data: bytes, kind: str) -> tuple[bytes, str]:
-    if not kind.startswith("text/") and kind != "application/json":
-        return data, kind
-    return masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"), kind
 
 
 def _sections(text: str, sections: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:

@@ -5,6 +5,7 @@ an agent, secrets. Marks it; removes secrets only.
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import groupby
 
 MASK = "«masked»"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
@@ -65,22 +66,15 @@ def marks_of(text: str) -> tuple[Mark, ...]:
     for m in _ORDERS.finditer(text):
         at = m.end() - len(m[0].lstrip())
         marks.append(Mark("order", at, m.end(), " ".join(m[0].split())[:80]))
-    if not text.isascii() or not text.isprintable():
-        last: Mark | None = None
-        for at, char in enumerate(text):
-            kind = _unseen(char)
-            if not kind:
-                continue
-            if last and last.kind == kind and last.end == at:
-                marks.remove(last)
-                last = Mark(kind, last.start, at + 1, last.note)
-            else:
-                last = Mark(kind, at, at + 1, f"U+{ord(char):04X}")
-            marks.append(last)
+    runs = groupby(enumerate(text), lambda place: unseen(place[1]))
+    for kind, run in runs:
+        if kind:
+            (start, char), *rest = run
+            marks.append(Mark(kind, start, start + 1 + len(rest), f"U+{ord(char):04X}"))
     return tuple(sorted(marks, key=lambda mark: (mark.start, mark.end, mark.kind)))
 
 
-def _unseen(char: str) -> str:
+def unseen(char: str) -> str:
     if " " <= char <= "~" or char in "\n\t":
         return ""
     if char in _BIDI:

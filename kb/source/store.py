@@ -4,64 +4,54 @@ there; `capture` writes it.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from kb import KbError
 from kb.source.marks import Mark
-from kb.store import Layout, bytes_of, is_inner, json_of, row_of, value_of
+from kb.store import Layout, bytes_of, is_inner, json_of
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One captured file: its name in the folder, sha256 of its bytes, their number. `kept` is false
     where only the digest is shipped.
     """
 
     name: str
     sha256: str
-    size: int
+    size: int = msgspec.field(name="bytes")
     media_type: str
     kept: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What `meta.json` states. `text` names the file that quotes are taken from, "" where none is
-    kept; `sections` are (title, offset).
-    """
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is said of a source as it is brought in; `sections` are (title, offset in the text)."""
 
-    id: str
-    origin: str
-    kind: str
-    title: str
-    authors: str
-    retrieved: str
-    version: str
-    licence: str
-    tool: str
-    files: tuple[SourceFile, ...]
-    text: str = ""
-    sections: tuple[tuple[str, int], ...] = ()
-    marks: tuple[Mark, ...] = ()
-    references: tuple[str, ...] = ()
-    previous: str = ""
+    origin: str = ""
+    kind: str = ""
+    title: str = ""
+    authors: str = ""
+    version: str = ""
+    licence: str = ""
+    tool: str = ""
     note: str = ""
+    sections: tuple[tuple[str, int], ...] = ()
+    references: tuple[str, ...] = ()
+
+    def stated(self) -> dict[str, object]:
+        """These fields by name, for another value that holds them."""
+        return {name: getattr(self, name) for name in Provenance.__struct_fields__}
 
 
-# Fields of a source that are plain text, as meta.json names them.
-PLAIN = (
-    "origin",
-    "kind",
-    "title",
-    "authors",
-    "retrieved",
-    "version",
-    "licence",
-    "tool",
-    "text",
-    "previous",
-    "note",
-)
+class Source(Provenance, frozen=True, kw_only=True, omit_defaults=True):
+    """What `meta.json` states. `text` names the file that quotes are taken from, "" where none is kept."""
+
+    id: str = ""
+    retrieved: str = ""
+    files: tuple[SourceFile, ...] = ()
+    text: str = ""
+    marks: tuple[Mark, ...] = ()
+    previous: str = ""
 
 
 class ImportReceipt(KbError):
@@ -103,34 +93,21 @@ def source_at(layout: Layout, id: str) -> Source:
         meta = json_of(bytes_of(file))
         if meta.get("kind") == "import":
             raise ImportReceipt(f"sources/{id}: the receipt of `kb import`, no capture")
-        return _source(id, meta)
+        if "sha256" in meta and not meta.get("files"):
+            # Written by hand before there were captures: the digest of a text that is not shipped.
+            digest = {"name": "text", "bytes": 0, "media_type": "", "kept": False}
+            meta["files"] = [
+                digest | {key: meta[key] for key in meta if key in (*digest, "sha256")}
+            ]
+        sections = [(s["title"], s["start"]) for s in meta.get("sections", ())]
+        source = msgspec.convert({**meta, "id": id, "sections": sections}, Source)
+        if not all(is_inner(file.name) for file in source.files):
+            raise ValueError("it names a file that is not in its folder")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise KbError(
             f"sources/{id}/meta.json: does not read: {error}; a capture is never mended by hand, remove the folder and capture it again"
         ) from error
-
-
-def _source(id: str, meta: dict) -> Source:
-    files = tuple(
-        SourceFile(f["name"], f["sha256"], f["bytes"], f["media_type"], f.get("kept", True))
-        for f in meta.get("files", ())
-    )
-    if not files and "sha256" in meta:
-        # Written by hand before there were captures: the digest of a text that is not shipped.
-        size, kind = meta.get("bytes", 0), meta.get("media_type", "")
-        files = (SourceFile("text", meta["sha256"], size, kind, bool(meta.get("text_included"))),)
-    if not all(is_inner(file.name) for file in files):
-        raise ValueError("it names a file that is not in its folder")
-    source = Source(
-        id=id,
-        files=files,
-        marks=tuple(Mark(**mark) for mark in meta.get("marks", ())),
-        sections=tuple((s["title"], s["start"]) for s in meta.get("sections", ())),
-        references=tuple(meta.get("references", ())),
-        **{key: str(meta.get(key, "")) for key in PLAIN},
-    )
-    # Back from a row every field is of its type.
-    return value_of(row_of(source), Source)
+    return source
 
 
 def text_of_source(layout: Layout, source: Source) -> str:

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 from kb import KbError, store
-from kb.research.jobs import CACHE, JobOutcome
+from kb.research.jobs import CACHE, Job, JobOutcome, run_jobs
 from kb.research.network import Access, NetworkSession
 from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
@@ -49,12 +50,10 @@ class Capturing(Reach, Keeping):
 
 def capture_result(outcomes: Sequence[JobOutcome], requests: int) -> Result:
     """How each capture ended; a finding where one failed or was refused."""
-    captures = [
-        {"key": o.job.key, "kind": o.job.kind, "state": o.state, "source": o.source, "note": o.note}
-        for o in outcomes
-    ]
+    shown = ("key", "kind", "state", "source", "note")
+    captures = [{name: getattr(outcome, name) for name in shown} for outcome in outcomes]
     lines = [
-        f"{o.state:<8} {o.source or o.job.key}{'  ' + one_line(o.note) if o.note else ''}"
+        f"{o.state:<8} {o.source or o.key}{'  ' + one_line(o.note) if o.note else ''}"
         for o in outcomes[:_SHOWN]
     ]
     more = len(outcomes) - _SHOWN
@@ -91,10 +90,13 @@ def session_of(request: Reach, caller: Caller, *, api: str = "") -> NetworkSessi
     return NetworkSession(access, store.own_state(caller.layout(), CACHE))
 
 
-def bar(caller: Caller, what: str) -> Callable[[int, int, str], None]:
-    """One progress line for all captures of a command."""
+def runner(
+    request: Capturing, caller: Caller, session: NetworkSession, what: str
+) -> Callable[[Sequence[Job]], tuple[JobOutcome, ...]]:
+    """What runs the jobs of a command, with one progress line for all of them."""
 
     def note(done: int, of: int, key: str) -> None:
         caller.progress(f"{what} {done}/{of} {key[:60]}" if done < of else "")
 
-    return note
+    layout, workers, on = caller.layout(), request.workers, request.on
+    return partial(run_jobs, layout, session, now=caller.now, workers=workers, on=on, note=note)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from kb import KbError
-from kb.research.jobs import Job, run_jobs
-from kb.research.papers import papers
+from kb.research.papers import paper_job, papers
 from kb.source import source_at
 from kb.verbs import Caller, Result, argument, flag, option
-from kb.verbs.research_access import Capturing, bar, capture_result, session_of
+from kb.verbs.research_access import Capturing, capture_result, runner, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,43 +29,18 @@ class ResearchArxiv(Capturing):
 def run(request: ResearchArxiv, caller: Caller) -> Result:
     if not (request.ids or request.query or request.category):
         raise KbError("say which papers: ids, --query or --category")
-    layout = caller.layout()
     with session_of(request, caller) as session:
+        run_all = runner(request, caller, session, "papers")
+        keeping = {"site": request.site, "licence": request.licence, "keep": not request.no_text}
 
-        def captured(ids: tuple[str, ...], query: str, category: str):
-            outcome = papers(
-                session, query=query, category=category, ids=ids, most=request.most, api=request.api
-            )
-            jobs = [
-                Job(
-                    "paper",
-                    f"arxiv:{p.id}{p.version}",
-                    p,
-                    site=request.site,
-                    licence=request.licence,
-                    keep=not request.no_text,
-                )
-                for p in outcome
-            ]
-            return run_jobs(
-                layout,
-                session,
-                jobs,
-                now=caller.now,
-                workers=request.workers,
-                on=request.on,
-                note=bar(caller, "papers"),
-            )
+        def captured(**asked: object):
+            listed = list(papers(session, most=request.most, api=request.api, **asked))
+            return {p.id for p in listed}, run_all([paper_job(p, **keeping) for p in listed])
 
-        outcomes = captured(request.ids, request.query, request.category)
+        known, outcomes = captured(ids=request.ids, query=request.query, category=request.category)
         if request.references:
-            cited = dict.fromkeys(
-                r for o in outcomes if o.source for r in source_at(layout, o.source).references
-            )
-            fresh = tuple(
-                r
-                for r in cited
-                if not any(o.job.paper and o.job.paper.id == r.partition("v")[0] for o in outcomes)
-            )
-            outcomes += captured(fresh[: request.most], "", "") if fresh else ()
+            read = (source_at(caller.layout(), o.source) for o in outcomes if o.source)
+            cited = dict.fromkeys(r for source in read for r in source.references)
+            fresh = [r for r in cited if r.partition("v")[0] not in known][: request.most]
+            outcomes += captured(ids=fresh)[1] if fresh else ()
         return capture_result(outcomes, session.requests)

@@ -2,12 +2,13 @@
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kb import KbError
-from kb.research.jobs import Job, run_jobs
+from kb.research.jobs import Job, file_of
 from kb.verbs import Caller, Result, argument, option
-from kb.verbs.research_access import Capturing, bar, capture_result, session_of
+from kb.verbs.research_access import Capturing, capture_result, runner, session_of
 
 _ENDS = frozenset("md markdown txt rst html htm pdf ipynb adoc tex".split())
 
@@ -25,40 +26,22 @@ class ResearchFiles(Capturing):
 
 
 def run(request: ResearchFiles, caller: Caller) -> Result:
-    layout = caller.layout()
     files = [pair for typed in request.paths for pair in _files(caller.file(typed))]
-    about = (request.title, request.authors, request.version)
-    if (request.origin or any(about)) and len(files) != 1:
+    stated = {name: getattr(request, name) for name in ("origin", "title", "authors", "version")}
+    if any(stated.values()) and len(files) != 1:
         raise KbError("--origin, --title, --authors and --version are those of one file; name one")
     if len(files) > request.most:
         raise KbError(
             f"{len(files)} documents, more than --most {request.most}; name a smaller folder or allow more"
         )
+    licence, keep = request.licence, not request.no_text
     jobs = [
-        Job(
-            "file",
-            name,
-            folder=str(folder),
-            licence=request.licence,
-            origin=request.origin,
-            about=about,
-            keep=not request.no_text,
-        )
-        for folder, name in files
+        Job("file", key, partial(file_of, folder / key, key, stated), licence, keep)
+        for folder, key in files
     ]
     with session_of(request, caller) as session:
-        return capture_result(
-            run_jobs(
-                layout,
-                session,
-                jobs,
-                now=caller.now,
-                workers=request.workers,
-                on=request.on,
-                note=bar(caller, "files"),
-            ),
-            session.requests,
-        )
+        outcomes = runner(request, caller, session, "files")(jobs)
+        return capture_result(outcomes, session.requests)
 
 
 def _files(path: Path) -> list[tuple[Path, str]]:

@@ -8,10 +8,9 @@ from kb import KbError, store
 from kb.research import git
 from kb.research.forks import Delta, Fork, deltas_of, fork_from, matrix_of, ranked, upstream_of
 from kb.research.github import Forge
-from kb.research.jobs import CACHE, Job, JobOutcome, record
-from kb.research.readings import material_of_fork, quoted_matrix
+from kb.research.jobs import CACHE, JobOutcome, perform, record
+from kb.research.readings import fork_job, quoted_matrix
 from kb.research.upstream import Upstream
-from kb.source import capture
 from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping, Reach, session_of
@@ -72,7 +71,7 @@ def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
         if name not in (request.upstream, "upstream/HEAD")
     }
     deltas, name = deltas_of(repository, upstream, heads), f"bundle:{repository.local}"
-    return fork_result(*_ranked(request, caller, upstream, deltas, len(heads), name))
+    return _result(request, caller, upstream, deltas, len(heads), name, [])
 
 
 def _of_forge(request: ResearchForks, caller: Caller) -> Result:
@@ -86,52 +85,52 @@ def _of_forge(request: ResearchForks, caller: Caller) -> Result:
                 return forge.delta(head)
             except KbError as error:
                 left.append(str(error))
-                failed = JobOutcome(
-                    Job("fork", f"{request.repository}#{head.name}"), "failed", "", str(error)
-                )
-                record(caller.layout(), [failed], caller.now)
+                key = f"{request.repository}#{head.name}"
+                failed = JobOutcome("fork", key, "failed", note=str(error))
+                record(caller.layout(), [failed])
                 caller.talk(f"not read: {error}")
                 return None
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             deltas = (d for d in pool.map(delta, heads) if d)
             name = f"https://github.com/{request.repository}"
-            forks, captured = _ranked(request, caller, upstream, deltas, len(heads), name)
-    return fork_result(forks, captured, left)
+            return _result(request, caller, upstream, deltas, len(heads), name, left)
 
 
-def _ranked(
+def _result(
     request: ResearchForks,
     caller: Caller,
     upstream: Upstream,
     deltas: Iterable[Delta],
     count: int,
     repository: str,
-) -> tuple[Sequence[Fork], int]:
-    """Read each head as it comes and capture it at once, so that a kill loses only the one at hand; best first, and how many were new."""
+    left: list[str],
+) -> Result:
+    """Read each head as it comes and capture it at once, so that a kill loses only the one at hand."""
     read, captured = [], 0
     for at, delta in enumerate(deltas, 1):
         fork = fork_from(delta, upstream)
         read.append(fork)
         if not request.dry_run:
-            material = material_of_fork(
-                fork,
-                delta,
-                repository=repository,
-                kind="forks",
-                licence=request.licence,
-                keep=not request.no_text,
-            )
-            source, fresh = capture(caller.layout(), material, retrieved=caller.now)
-            captured += fresh
-            state = "same" if not fresh else "changed" if source.previous else "new"
-            done = JobOutcome(
-                Job("fork", material.origin.partition("://")[2] or material.origin),
-                state,
-                source.id,
-                "",
-            )
-            record(caller.layout(), [done], caller.now)
+            captured += capture_fork(request, caller, fork, delta, repository, "forks", left)
         caller.progress(f"forks {at}/{count} {fork.fork[:60]}")
     caller.progress("")
-    return ranked(read), captured
+    return fork_result(ranked(read), captured, left)
+
+
+def capture_fork(
+    request: Keeping,
+    caller: Caller,
+    fork: Fork,
+    delta: Delta,
+    repository: str,
+    kind: str,
+    left: list[str],
+) -> bool:
+    """Capture one fork; whether it is new. Why it was refused goes to what is `left`."""
+    keeping = {"licence": request.licence, "keep": not request.no_text}
+    job = fork_job(fork, delta, repository=repository, kind=kind, **keeping)
+    outcome = perform(caller.layout(), None, job, now=caller.now)
+    record(caller.layout(), [outcome])
+    left += [outcome.note] if outcome.state == "refused" else []
+    return outcome.state in ("new", "changed")

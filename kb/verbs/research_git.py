@@ -6,11 +6,9 @@ from kb import KbError, store
 from kb.research import git
 from kb.research.forks import delta_of, fork_from, upstream_of
 from kb.research.jobs import CACHE
-from kb.research.readings import material_of_fork
-from kb.source import capture
 from kb.verbs import Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping
-from kb.verbs.research_forks import fork_result
+from kb.verbs.research_forks import capture_fork, fork_result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +35,8 @@ def run(request: ResearchGit, caller: Caller) -> Result:
     upstream = upstream_of(repository, before)
     delta = delta_of(repository, upstream.commit, request.range, repository.commit(head), ())
     fork = fork_from(delta, upstream)
-    captured = False
+    captured, left = False, []
     if not request.dry_run:
-        material = material_of_fork(
-            fork,
-            delta,
-            repository=f"git:{repository.local}",
-            kind="git",
-            licence=request.licence,
-            keep=not request.no_text,
-        )
-        captured = capture(layout, material, retrieved=caller.now)[1]
-    return fork_result((fork,), int(captured))
+        name = f"git:{repository.local}"
+        captured = capture_fork(request, caller, fork, delta, name, "git", left)
+    return fork_result((fork,), int(captured), left)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kb.research.jobs import record
-from kb.research.releases import captured_releases
+from kb.research.jobs import run_jobs
+from kb.research.releases import release_jobs
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.research_access import Keeping, Reach, capture_result, session_of
 
@@ -20,17 +20,10 @@ class ResearchReleases(Reach, Keeping):
 
 
 def run(request: ResearchReleases, caller: Caller) -> Result:
-    layout = caller.layout()
     with session_of(request, caller, api=request.api) as session:
-        outcomes = captured_releases(
-            layout,
-            session,
-            request.repository,
-            api=request.api,
-            most=request.most,
-            licence=request.licence,
-            keep=not request.no_text,
-            now=caller.now,
+        keeping = {"licence": request.licence, "keep": not request.no_text}
+        jobs = release_jobs(
+            session, request.repository, api=request.api, most=request.most, **keeping
         )
-        record(layout, outcomes, caller.now)
+        outcomes = run_jobs(caller.layout(), session, jobs, now=caller.now)
         return capture_result(outcomes, session.requests)

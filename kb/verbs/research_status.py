@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kb.research.freshness import Freshness, freshness_of
-from kb.research.jobs import JobState, journal_of
+from kb.research.jobs import JobOutcome, journal_of
 from kb.source import Source, damaged_sources, sources
 from kb.text import one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
@@ -54,7 +54,7 @@ def run(request: ResearchStatus, caller: Caller) -> Result:
 
 
 def _lines(
-    listed: list[Source], jobs: list[JobState], damaged: list[str], origins: list[Freshness]
+    listed: list[Source], jobs: list[JobOutcome], damaged: list[str], origins: list[Freshness]
 ) -> list[str]:
     lines = [
         f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {len(s.marks)} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"
@@ -72,6 +72,6 @@ def _lines(
     return lines
 
 
-def _counts(rows: list[JobState] | list[Freshness]) -> str:
+def _counts(rows: list[JobOutcome] | list[Freshness]) -> str:
     counts = Counter(row.state for row in rows)
     return ", ".join(f"{n} {state}" for state, n in sorted(counts.items()))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kb.research.jobs import crawl
 from kb.verbs import Caller, Result, argument, option
-from kb.verbs.research_access import Capturing, bar, capture_result, session_of
+from kb.verbs.research_access import Capturing, capture_result, runner, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,19 +17,14 @@ class ResearchWeb(Capturing):
 
 
 def run(request: ResearchWeb, caller: Caller) -> Result:
-    layout = caller.layout()
     with session_of(request, caller) as session:
         outcomes = crawl(
-            layout,
             session,
             request.addresses,
-            now=caller.now,
+            runner(request, caller, session, "pages"),
             depth=request.depth,
             most=request.most,
             licence=request.licence,
             keep=not request.no_text,
-            workers=request.workers,
-            on=request.on,
-            note=bar(caller, "pages"),
         )
         return capture_result(outcomes, session.requests)
