@@ -120,13 +120,10 @@ def test_a_link_that_would_run_something_is_no_link(href, tmp_path):
     assert "<a " not in content(layout, "a.html").split("<details class=\"kb-fold")[0]
 
 
-def test_harmless_tags_pass_only_bare_and_in_pairs():
-    assert "H<sub>2</sub>O<br>" in shown("H<sub class=x>2</sub>O<br/>")
-    assert "&lt;sub&gt;open" in shown("<sub>open")
-    assert "&lt;/div&gt;" in shown("a</div>b")
-    folded = shown("<details>\n<summary>More</summary>\n\n## Inside\n\n- item\n\n</details>\n\nafter\n")
-    assert "<details>" in folded and "</details>" in folded and '<h2 id="inside">' in folded
-    assert "&lt;details&gt;" in shown("<details>\n\nnever closed\n")
+def test_of_html_line_breaks_and_places_to_link_to_pass_and_comments_vanish():
+    assert "a<br>b" in shown("a<br/>b") and "&lt;br onclick=x&gt;" in shown("<br onclick=x>")
+    assert '<span id="far"></span>x' in shown('<a id="far"></a>x') and "&lt;a id=x onmouseover=y&gt;" in shown("<a id=x onmouseover=y>z</a>")
+    assert "&lt;sub&gt;2&lt;/sub&gt;" in shown("H<sub>2</sub>O") and "&lt;/div&gt;" in shown("a</div>b")
     assert "secret" not in shown("a <!-- secret --> b\n\n<!-- kb:auto secret -->\ntext\n<!-- /kb:auto -->\n")
 
 
@@ -313,18 +310,14 @@ def test_lanes_are_shown_side_by_side_and_never_joined_into_one_climb(tmp_path):
 
 
 def agents() -> dict[str, str]:
-    """Four agents that each started from one run: their pages say what they stand on."""
+    """Three agents that each started from one run, and say who they are."""
     base = "wiki/experiments/gamma/2026-03-01-v000-start.md"
     pages = {base: experiment(0, "baseline", target="gamma", metric=50)}
     for k, (name, metrics) in enumerate({"one": (20, 18), "two": (30, 25), "three": (40, 41)}.items()):
-        parent = base
         for n, metric in enumerate(metrics):
             path = f"wiki/experiments/gamma/2026-03-0{2 + k}-v0{k}{n}-{name}.md"
-            verdict = "supported" if metric < 41 else "refuted"
-            text = experiment(10 * k + n, verdict, target="gamma", metric=metric)
-            lever = f"levers: ['agent={name}']" if n == 0 else f"levers: ['block={n}']"
-            pages[path] = text.replace(f"levers: ['block={10 * k + n}']", f"{lever}\nparent: {parent}")
-            parent = path
+            text = experiment(10 * k + n, "supported" if metric < 41 else "refuted", target="gamma", metric=metric)
+            pages[path] = text.replace("target: gamma", f"target: gamma\nagent: {name}")
     return pages
 
 
@@ -340,18 +333,6 @@ def test_agents_that_start_from_one_run_climb_side_by_side(tmp_path):
     target = doc(layout, "by-target/gamma/index.html")
     assert climbs(target) == {"one": 3, "two": 3, "three": 3}
     assert "<b>18 ms</b>" in target and "-64.0%" in target, "the best lane stands first, against where all began"
-    named = {path: text.replace("target: gamma", f"target: gamma\nagent: {path[:-3].rsplit('-', 1)[1]}") for path, text in agents().items() if "start" not in path}
-    published(write(tmp_path, {**SMALL, **agents(), **named}))
-    assert len(climbs(doc(layout, "by-target/gamma/index.html"))) == 3, "pages may name their agent"
-
-
-def test_a_run_that_nothing_was_built_upon_is_no_lane(tmp_path):
-    first = "wiki/experiments/alpha/2026-01-01-v001-a.md"
-    more = {f"wiki/experiments/alpha/2026-02-0{n}-v02{n}-x.md": experiment(20 + n, verdict, metric=metric).replace("target: alpha", f"target: alpha\nparent: {first}")
-            for n, (verdict, metric) in enumerate([("refuted", 11), ("supported", 7.5), ("refuted", 9), ("supported", 7)], 1)}
-    layout = write(tmp_path, {**SMALL, **more})
-    published(layout)
-    assert "Lanes side by side" not in doc(layout, "by-target/alpha/index.html")
 
 
 CAPTURED = {

@@ -2,8 +2,7 @@
 are the SVG's own titles and links.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -14,40 +13,12 @@ from kb.trail.progress import Progress
 WIDE, HIGH, LEFT, _BELOW = 640, 200, 58, 24
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A run in a climb chart. `edge`: its value lies outside of the picture."""
-
-    x: float
-    y: float
-    run: RunRow
-    edge: bool
-
-    @property
-    def label(self) -> str:
-        run = self.run
-        change = f", {run.from_baseline.text} from the baseline" if run.from_baseline else ""
-        return f"{run.facts.title}: {run.value}{change} ({run.verdict}, {run.facts.date})"
-
-
-@dataclass(frozen=True, slots=True)
-class Climb:
-    """A climb chart in the units of its picture: runs, the frontier as a step line, the noise band,
-    and the ticks of the value axis.
-    """
-
-    label: str
-    dots: tuple[Dot, ...]
-    line: str
-    band: tuple[float, float] | None
-    ticks: tuple[tuple[float, str], ...]
-
-
 def climb_of(
     progress: Progress, runs: Sequence[RunRow], *, scale: tuple[float, float] | None = None
-) -> Climb | None:
-    """Climb of one lane; None where fewer than two of its runs have the metric. `scale` lays several
-    charts on one axis.
+) -> Mapping[str, object] | None:
+    """Climb of one lane as its macro draws it: dots (x, y, run, whether its value lies outside), the frontier
+    as a step line, the noise band, the ticks of the value axis; None where fewer than two of its runs
+    have the metric. `scale` lays several charts on one axis.
     """
     shown = measured(progress, runs)
     if len(shown) < 2:
@@ -60,19 +31,28 @@ def climb_of(
         share = (min(max(value, low), high) - low) / (high - low)
         return round(8 + (HIGH - _BELOW - 16) * (1 - share), 1)
 
-    dots = []
-    for run in shown:
-        value = run.metric.value
-        is_outside = not low <= value <= high
-        dots.append(Dot(column[run.facts.path], height(value), run, is_outside))
-    best, band = progress.frontier, None
-    label = f"{progress.metric} of {len(shown)} runs"
+    best, band, label = progress.frontier, None, f"{progress.metric} of {len(shown)} runs"
     if best:
         width = abs(best.value) * (progress.band or 0)
         band = (height(best.value + width), height(best.value - width)) if width else None
         label += f", best {figure(progress.metric, best.value, progress.unit)}"
-    ticks = tuple((height(v), number_text(v, digits=4)) for v in (low, (low + high) / 2, high))
-    return Climb(label, tuple(dots), _frontier(progress, column, height), band, ticks)
+    # The best value so far, a step at each kept run that improved on it.
+    line, top = "", None
+    for step in progress.steps:
+        if step.path in column and top is None:
+            line, top = f"M{column[step.path]} {height(step.value)}", step.value
+        elif step.path in column and (step.value > top) == (progress.direction == "higher"):
+            line, top = f"{line}H{column[step.path]}V{height(step.value)}", step.value
+    return {
+        "label": label,
+        "dots": [
+            (column[r.facts.path], height(r.metric.value), r, not low <= r.metric.value <= high)
+            for r in shown
+        ],
+        "line": f"{line}H{WIDE - 8}" if line else "",
+        "band": band,
+        "ticks": [(height(v), number_text(v, digits=4)) for v in (low, (low + high) / 2, high)],
+    }
 
 
 def measured(progress: Progress, runs: Sequence[RunRow]) -> list[RunRow]:
@@ -91,25 +71,6 @@ def scale_of(progress: Progress, runs: Sequence[RunRow]) -> tuple[float, float]:
     low, high = min(low, *near), max(high, *near)
     margin = (high - low) * 0.06 or abs(high) * 0.05 or 1.0
     return low - margin, high + margin
-
-
-def _frontier(
-    progress: Progress, column: Mapping[str, float], height: Callable[[float], float]
-) -> str:
-    """Path of the best value so far, a step at each kept run that improved on it."""
-    points: list[str] = []
-    best: float | None = None
-    for step in progress.steps:
-        if step.path not in column:
-            continue
-        if best is None:
-            points.append(f"M{column[step.path]} {height(step.value)}")
-        elif (step.value > best) == (progress.direction == "higher"):
-            points.append(f"H{column[step.path]}V{height(step.value)}")
-        else:
-            continue
-        best = step.value
-    return "".join([*points, f"H{WIDE - 8}"]) if points else ""
 
 
 def spark(progress: Progress) -> Markup:

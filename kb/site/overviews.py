@@ -130,7 +130,7 @@ def _refuted(
         "groups": groups,
         "silent": [c for c in cards if c.kind == "hypothesis" and not c.because],
         "count": len(cards),
-        "targets": sorted({t for g in groups for t in g.targets}),
+        "targets": sorted({t for g in groups for t in g["targets"]}),
         "back": back,
     }
 

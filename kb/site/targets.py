@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from kb.page import Page
 from kb.refuted import Card
-from kb.schema import Verdict
-from kb.site.charts import Climb, climb_of, measured, scale_of, spark
+from kb.site.charts import climb_of, measured, scale_of, spark
 from kb.site.runs import VERDICT_ORDER, FigureChange, RunRow, change_of, figure, runs_of
 from kb.site.survey import Survey
 from kb.trail.frontier import metric_of
@@ -37,7 +36,7 @@ class Standpoint:
     base: str
     since: str
     change: FigureChange | None
-    climb: Climb | None
+    climb: Mapping[str, object] | None
 
     @property
     def spark(self) -> Markup:
@@ -46,17 +45,6 @@ class Standpoint:
     @property
     def noise(self) -> str:
         return "" if self.progress.band is None else f"±{self.progress.band:.2%}"
-
-
-@dataclass(frozen=True, slots=True)
-class RefutedLever:
-    """The refuted cards of one lever, newest first, with the tally of every run that moved it."""
-
-    name: str
-    cards: tuple[Card, ...]
-    tally: tuple[tuple[str, int], ...]
-    targets: tuple[str, ...]
-    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +116,7 @@ class TargetView:
         return tuple(c for c in self.survey.cards if c.target == self.target)
 
     @cached_property
-    def levers(self) -> tuple[RefutedLever, ...]:
+    def levers(self) -> list[Mapping[str, object]]:
         return levers_of(self.survey, self.cards)
 
     @cached_property
@@ -165,32 +153,34 @@ def tally_of(verdicts: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple((v, counted[v]) for v in (*VERDICT_ORDER, "no verdict") if counted[v])
 
 
-def levers_of(survey: Survey, cards: Sequence[Card]) -> tuple[RefutedLever, ...]:
-    """Cards by lever, the most refuted first; a card of several levers stands under each, one of none
-    under an empty name.
+def levers_of(survey: Survey, cards: Sequence[Card]) -> list[Mapping[str, object]]:
+    """Cards by lever, the most refuted first, each with the tally of every run that moved it; a card of several
+    levers stands under each, one of none under an empty name.
     """
-    groups: dict[str, list[Card]] = defaultdict(list)
-    names: dict[str, str] = {}
+    groups, names = defaultdict(list), {}
     for card in cards:
-        if card.kind == "hypothesis" and not card.because:
-            continue
-        for name in [lever.name for lever in card.levers[:3]] or [""]:
-            names.setdefault(key_of(name), name)
-            groups[key_of(name)].append(card)
+        if card.kind != "hypothesis" or card.because:
+            for name in [lever.name for lever in card.levers[:3]] or [""]:
+                names.setdefault(key_of(name), name)
+                groups[key_of(name)].append(card)
     listed = [_lever_group(survey, key, names[key], members) for key, members in groups.items()]
-    return tuple(sorted(listed, key=lambda g: (not g.name, -len(g.cards), g.name)))
+    return sorted(listed, key=lambda g: (not g["name"], -len(g["cards"]), g["name"]))
 
 
-def _lever_group(survey: Survey, key: str, name: str, cards: Sequence[Card]) -> RefutedLever:
-    values = dict.fromkeys(
-        v.value for c in cards for v in c.levers if key_of(v.name) == key and v.value
-    )
-    newest = tuple(sorted(cards, key=lambda c: c.order, reverse=True))
+def _lever_group(
+    survey: Survey, key: str, name: str, cards: Sequence[Card]
+) -> Mapping[str, object]:
+    values = (v.value for c in cards for v in c.levers if key_of(v.name) == key and v.value)
     verdicts = (
         survey.lever_verdicts.get(key, []) if key else [c.verdict or "refuted" for c in cards]
     )
-    targets = sorted({c.target for c in cards if c.target})
-    return RefutedLever(name, newest, tally_of(verdicts), tuple(targets), tuple(values))
+    return {
+        "name": name,
+        "cards": sorted(cards, key=lambda c: c.order, reverse=True),
+        "tally": tally_of(verdicts),
+        "targets": sorted({c.target for c in cards if c.target}),
+        "moved": list(dict.fromkeys(values)),
+    }
 
 
 # A lane: its name, its progress, its runs.
@@ -202,7 +192,7 @@ def _lanes(survey: Survey, progress: Progress, runs: Sequence[RunRow]) -> list[_
     joins them.
     """
     own = [r for r in runs if r.facts.variant == progress.variant]
-    lanes = _named_lanes(survey, own) or _branches(progress, own)
+    lanes = _named_lanes(survey, own)
     metric = metric_of([r.facts for r in own], progress.metric)
     if len(lanes) < 2:
         return [(progress.variant, progress, own)]
@@ -226,67 +216,16 @@ def _named_lanes(survey: Survey, runs: Sequence[RunRow]) -> Mapping[str, Sequenc
     return {n: sorted([*shared, *some], key=lambda r: r.facts.order) for n, some in lanes.items()}
 
 
-def _branches(progress: Progress, runs: Sequence[RunRow]) -> Mapping[str, Sequence[RunRow]]:
-    """Runs by branch, where the trail forks: several supported runs on one parent, of which a later
-    one does not improve on an earlier one, so that none of them was built upon the other.
-    """
-    by_path = {r.facts.path: r for r in runs}
-    starts = _starts(progress, runs, by_path)
-    lanes: dict[str, list[RunRow]] = defaultdict(list)
-    for run in runs:
-        line = (r.facts.path for r in _line(run, by_path))
-        lanes[next((starts[path] for path in line if path in starts), "")].append(run)
-    forks = {by_path[path].facts.parent for path in starts}
-    beside = [r for r in lanes.pop("", []) if r.facts.path not in forks]
-    branches = {
-        name: [by_path[by_path[path].facts.parent], *lanes[name]] for path, name in starts.items()
-    }
-    return {**branches, "beside the lanes": beside} if branches and beside else branches
-
-
-def _line(run: RunRow, by_path: Mapping[str, RunRow]) -> list[RunRow]:
-    """A run and the runs that it was built upon, newest first."""
-    line = [run]
-    while (parent := by_path.get(line[-1].facts.parent)) and parent not in line:
-        line.append(parent)
-    return line
-
-
-def _starts(
-    progress: Progress, runs: Sequence[RunRow], by_path: Mapping[str, RunRow]
-) -> dict[str, str]:
-    """The first runs of branches, with a name for each: the lever that tells them apart, else their
-    titles.
-    """
-    children: dict[str, list[RunRow]] = defaultdict(list)
-    for run in runs:
-        is_kept = run.facts.verdict.canonical is Verdict.SUPPORTED and run.metric
-        if is_kept and run.facts.parent in by_path:
-            children[run.facts.parent].append(run)
-    starts = [r.facts for some in children.values() if _is_fork(some, progress) for r in some]
-    levers = [e.levers[0] for e in starts if len(e.levers) == 1]
-    values = {v.value for v in levers if v.value}
-    told_apart = len({v.name for v in levers}) == 1 and len(values) == len(starts)
-    return {e.path: e.levers[0].value if told_apart else e.title for e in starts}
-
-
-def _is_fork(siblings: Sequence[RunRow], progress: Progress) -> bool:
-    sign = -1 if progress.direction == "lower" else 1
-    values = [sign * r.metric.value for r in siblings]
-    return any(later <= max(values[:n]) for n, later in enumerate(values) if n)
-
-
 def _scales(lanes: Sequence[_Lane]) -> list[tuple[float, float] | None]:
     """Value axis of each lane's chart: lanes of one metric share theirs, where that shows both."""
     own = [scale_of(p, runs) if measured(p, runs) else None for _, p, runs in lanes]
-    metrics = [progress.metric for _, progress, _ in lanes]
-    shared: dict[str, tuple[float, float]] = {}
-    for metric in set(metrics):
-        near = [s for s, name in zip(own, metrics, strict=True) if s and name == metric]
+    shared = {}
+    for metric in {progress.metric for _, progress, _ in lanes}:
+        near = [s for s, lane in zip(own, lanes, strict=True) if s and lane[1].metric == metric]
         low, high = min((s[0] for s in near), default=0.0), max((s[1] for s in near), default=0.0)
         if near and high - low < _WIDEST_AXIS * min(s[1] - s[0] for s in near):
             shared[metric] = low, high
-    return [shared.get(name, scale) for scale, name in zip(own, metrics, strict=True)]
+    return [shared.get(lane[1].metric, s) for s, lane in zip(own, lanes, strict=True)]
 
 
 def _standpoint(
