@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from msgspec.structs import replace
-
 import kb
 from kb import KbError
 from kb.source import Provenance, normal_text
@@ -143,8 +141,7 @@ def _html(data: bytes, address: str) -> CapturedDocument:
         include_comments=False,
     )
     plain = _marked(_markdown(text or " ".join(tree.text_content().split())), unseen)
-    return replace(
-        plain,
+    return plain.but(
         title=str(getattr(about, "title", "") or title),
         authors=str(getattr(about, "author", "") or ""),
         version=str(getattr(about, "date", "") or ""),
@@ -160,7 +157,7 @@ def _marked(document: CapturedDocument, unseen: Sequence[str]) -> CapturedDocume
     if missing:
         text = "\n\n".join([text.rstrip("\n"), "## Hidden in the page", *missing]) + "\n"
     hidden = ((text.find(stretch), len(stretch)) for stretch in unseen)
-    return replace(document, text=text, hidden=tuple((at, at + n) for at, n in hidden if at >= 0))
+    return document.but(text=text, hidden=tuple((at, at + n) for at, n in hidden if at >= 0))
 
 
 def _charset(data: bytes) -> str | None:

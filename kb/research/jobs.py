@@ -11,8 +11,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
 
-import msgspec
-
 from kb import KbError, store
 from kb.research.documents import CapturedDocument, document_of, same_tree
 from kb.research.network import INTERVALS, Access, NetworkSession
@@ -64,8 +62,7 @@ def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> J
             if [source.origin, source.version] == known:
                 return ended("same", source.id, "captured before")
         material, links = job.bring(session)
-        licence = material.licence or job.licence
-        material = msgspec.structs.replace(material, licence=licence, keep=job.keep)
+        material = material.but(licence=material.licence or job.licence, keep=job.keep)
         source, fresh = capture(layout, material, retrieved=now)
     except Unavailable as error:
         return ended("failed", note=str(error))

@@ -108,7 +108,7 @@ def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]
         shutil.rmtree(folder)
     for name, (data, _) in files.items():
         store.create(folder / name, data)
-    meta = msgspec.to_builtins(msgspec.structs.replace(source, id=""))
+    meta = msgspec.to_builtins(source.but(id=""))
     meta["sections"] = [{"title": title, "start": start} for title, start in source.sections]
     store.create(folder / "meta.json", store.to_json(meta, order=None))
 

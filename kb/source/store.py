@@ -4,6 +4,7 @@ there; `capture` writes it.
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Self
 
 import msgspec
 
@@ -37,6 +38,10 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     sections: tuple[tuple[str, int], ...] = ()
     references: tuple[str, ...] = ()
+
+    def but(self, **changes: object) -> Self:
+        """The same with other values."""
+        return msgspec.structs.replace(self, **changes)
 
     def stated(self) -> dict[str, object]:
         """These fields by name, for another value that holds them."""
