@@ -71,10 +71,6 @@ def serve_papers(site, count=1):
         site.routes |= {f"/abs/2401.0000{n}v1": (200, HTML, ABSTRACT), f"/html/2401.0000{n}v1": (200, HTML, PAPER)}
 
 
-def page_job(address):
-    return jobs.Job("page", address, functools.partial(jobs.page_of, address))
-
-
 def runs(base, session):
     return functools.partial(jobs.run_jobs, base, session, now=NOW)
 
@@ -284,10 +280,10 @@ def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(b
         "/docs/one.html": (200, HTML, body.format("one", '<a href="two.html">2</a>')), "/docs/two.html": (200, HTML, body.format("two", "")), "/elsewhere.html": (200, HTML, "x"),
     }
     with session_of(base) as session:
-        outcomes = jobs.crawl(session, [f"{site.base}/docs/"], runs(base, session), depth=1, most=10)
+        outcomes = jobs.crawl(session, [f"{site.base}/docs/"], job_of=jobs.page_job, run=runs(base, session), depth=1, most=10)
         assert [o.state for o in outcomes] == ["new", "refused", "new"] and "robots.txt" in outcomes[1].note
         assert not any("elsewhere" in p or "two" in p or "private" in p for p in site.log)
-        again = jobs.crawl(session, [f"{site.base}/docs/"], runs(base, session), depth=2, most=10)
+        again = jobs.crawl(session, [f"{site.base}/docs/"], job_of=jobs.page_job, run=runs(base, session), depth=2, most=10)
     assert sorted(o.state for o in again) == ["new", "refused", "same", "same"]
 
 
@@ -341,7 +337,7 @@ def test_a_mirror_stands_for_the_network(base, tmp_path):
     page.parent.mkdir(parents=True)
     page.write_text("<html><head><title>Guide</title></head><body><h1>Guide</h1><p>A guide that says enough words to be captured as a text.</p></body></html>")
     with NetworkSession(Access(mirror=tmp_path / "m"), base.state / "r") as session:
-        (outcome,) = jobs.crawl(session, ["https://docs.example.org/guide/"], runs(base, session), depth=0, most=5)
+        (outcome,) = jobs.crawl(session, ["https://docs.example.org/guide/"], job_of=jobs.page_job, run=runs(base, session), depth=0, most=5)
         assert outcome.state == "new" and session.requests == 0
         with pytest.raises(Unavailable, match="not in the mirror"):
             session.get("https://docs.example.org/../../kb.toml")
@@ -375,7 +371,7 @@ def test_what_changed_at_its_origin_is_told_without_capturing_it(base, site, mon
     monkeypatch.chdir(base.root)
     with session_of(base) as session:
         capture_papers(base, session, site, ids=["2401.00001", "2401.00002"])
-        jobs.run_jobs(base, session, [page_job(f"{site.base}/{name}.html") for name in ("kept", "moved", "gone")], now=NOW)
+        jobs.run_jobs(base, session, [jobs.page_job(f"{site.base}/{name}.html") for name in ("kept", "moved", "gone")], now=NOW)
     cli.main(["research", "forks", "up/engine", "--api", site.base, "--allow-host", "127.0.0.1"])
     site.routes["/api/query"] = lambda query: (200, ATOM, feed([entry("2401.00001"), entry("2401.00002", version=3)], 2, 0))
     site.routes |= {"/moved.html": (200, HTML, words.format("anew")), "/repos/alive/engine/commits/HEAD": (200, {}, "c" * 40)}
@@ -393,7 +389,7 @@ def test_what_changed_at_its_origin_is_told_without_capturing_it(base, site, mon
     assert sum("/api/query" in path for path in site.log) == 1 and len(site.log) == 7
     assert sorted(p.name for p in base.sources.iterdir()) == before
     with session_of(base) as session:
-        assert jobs.run_jobs(base, session, [page_job(f"{site.base}/moved.html")], now=NOW)[0].state == "changed"
+        assert jobs.run_jobs(base, session, [jobs.page_job(f"{site.base}/moved.html")], now=NOW)[0].state == "changed"
     capsys.readouterr()
     cli.main(["research", "status", *options])
     moved = [o["state"] for o in json.loads(capsys.readouterr().out)["origins"] if "moved" in o["source"]]

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import kb
 from kb import KbError
-from kb.source import Provenance, normal_text
+from kb.source import Provenance, normal_text, varied
 from kb.store import json_of
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
@@ -141,7 +141,8 @@ def _html(data: bytes, address: str) -> CapturedDocument:
         include_comments=False,
     )
     plain = _marked(_markdown(text or " ".join(tree.text_content().split())), unseen)
-    return plain.but(
+    return varied(
+        plain,
         title=str(getattr(about, "title", "") or title),
         authors=str(getattr(about, "author", "") or ""),
         version=str(getattr(about, "date", "") or ""),
@@ -157,7 +158,7 @@ def _marked(document: CapturedDocument, unseen: Sequence[str]) -> CapturedDocume
     if missing:
         text = "\n\n".join([text.rstrip("\n"), "## Hidden in the page", *missing]) + "\n"
     hidden = ((text.find(stretch), len(stretch)) for stretch in unseen)
-    return document.but(text=text, hidden=tuple((at, at + n) for at, n in hidden if at >= 0))
+    return varied(document, text=text, hidden=tuple((at, at + n) for at, n in hidden if at >= 0))
 
 
 def _charset(data: bytes) -> str | None:

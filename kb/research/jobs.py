@@ -15,7 +15,7 @@ from kb import KbError, store
 from kb.research.documents import CapturedDocument, document_of, same_tree
 from kb.research.network import INTERVALS, Access, NetworkSession
 from kb.research.replies import Unavailable
-from kb.source import SourceMaterial, capture, sources
+from kb.source import SourceMaterial, capture, sources, varied
 from kb.store import Layout
 
 CACHE = "research"
@@ -62,7 +62,7 @@ def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> J
             if [source.origin, source.version] == known:
                 return ended("same", source.id, "captured before")
         material, links = job.bring(session)
-        material = material.but(licence=material.licence or job.licence, keep=job.keep)
+        material = varied(material, licence=material.licence or job.licence, keep=job.keep)
         source, fresh = capture(layout, material, retrieved=now)
     except Unavailable as error:
         return ended("failed", note=str(error))
@@ -75,8 +75,12 @@ def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> J
     return ended("changed" if source.previous else "new", source.id, note, links)
 
 
-def page_of(address: str, session: NetworkSession) -> Brought:
-    """A page or a PDF by its address."""
+def page_job(address: str, *, licence: str = "", keep: bool = True) -> Job:
+    """The capture of a page or a PDF by its address."""
+    return Job("page", address, partial(_page, address), licence, keep)
+
+
+def _page(address: str, session: NetworkSession) -> Brought:
     reply = session.get(address, accept=ACCEPT)
     name = address.rpartition("/")[2]
     document = document_of(reply.body, reply.media_type, name=name, address=reply.url)
@@ -205,11 +209,11 @@ def journal_of(layout: Layout) -> tuple[JobOutcome, ...]:
 def crawl(
     session: NetworkSession,
     addresses: Sequence[str],
-    run: Callable[[list[Job]], Sequence[JobOutcome]],
     *,
+    job_of: Callable[[str], Job],
+    run: Callable[[list[Job]], Sequence[JobOutcome]],
     depth: int,
     most: int,
-    **keeping: object,
 ) -> tuple[JobOutcome, ...]:
     """Pages, and those that they link to in the same tree, level by level; what robots.txt forbids
     is left alone.
@@ -222,7 +226,7 @@ def crawl(
         reason = "its robots.txt asks not to"
         outcomes += [JobOutcome("page", a, "refused", "", f"{a}: {reason}") for a in forbidden]
         allowed = [a for a in level if a not in forbidden][: max(0, most - len(outcomes))]
-        ended = run([Job("page", a, partial(page_of, a), **keeping) for a in allowed])
+        ended = run([job_of(address) for address in allowed])
         outcomes += ended
         if step == depth or len(outcomes) >= most:
             break

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         source_at,
         sources,
         text_of_source,
+        varied,
     )
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "source_at",
     "sources",
     "text_of_source",
+    "varied",
     "visible",
     "with_notes",
 ]
@@ -135,6 +137,7 @@ __getattr__ = exports(
             "source_at",
             "sources",
             "text_of_source",
+            "varied",
         ),
     },
 )

@@ -14,7 +14,7 @@ import msgspec
 from kb import KbError, store
 from kb.source.marks import Mark, marks_of, masked
 from kb.source.quotes import normal_text
-from kb.source.store import Provenance, Source, SourceFile, source_at, sources
+from kb.source.store import Provenance, Source, SourceFile, source_at, sources, varied
 from kb.store import Layout
 
 _MOST_BYTES = 64 << 20
@@ -108,7 +108,7 @@ def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]
         shutil.rmtree(folder)
     for name, (data, _) in files.items():
         store.create(folder / name, data)
-    meta = msgspec.to_builtins(source.but(id=""))
+    meta = msgspec.to_builtins(varied(source, id=""))
     meta["sections"] = [{"title": title, "start": start} for title, start in source.sections]
     store.create(folder / "meta.json", store.to_json(meta, order=None))
 

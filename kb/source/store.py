@@ -4,7 +4,6 @@ there; `capture` writes it.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Self
 
 import msgspec
 
@@ -39,13 +38,13 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sections: tuple[tuple[str, int], ...] = ()
     references: tuple[str, ...] = ()
 
-    def but(self, **changes: object) -> Self:
-        """The same with other values."""
-        return msgspec.structs.replace(self, **changes)
-
     def stated(self) -> dict[str, object]:
         """These fields by name, for another value that holds them."""
         return {name: getattr(self, name) for name in Provenance.__struct_fields__}
+
+
+# What is said of a source, with other values in some of its fields.
+varied = msgspec.structs.replace
 
 
 class Source(Provenance, frozen=True, kw_only=True, omit_defaults=True):

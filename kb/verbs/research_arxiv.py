@@ -1,5 +1,6 @@
 """kb research arxiv [bring]: capture papers of arXiv by query, category or ids."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb import KbError
@@ -33,14 +34,23 @@ def run(request: ResearchArxiv, caller: Caller) -> Result:
         run_all = runner(request, caller, session, "papers")
         keeping = {"site": request.site, "licence": request.licence, "keep": not request.no_text}
 
-        def captured(**asked: object):
-            listed = list(papers(session, most=request.most, api=request.api, **asked))
+        def captured(ids: Sequence[str], query: str, category: str):
+            listed = list(
+                papers(
+                    session,
+                    ids=ids,
+                    query=query,
+                    category=category,
+                    most=request.most,
+                    api=request.api,
+                )
+            )
             return {p.id for p in listed}, run_all([paper_job(p, **keeping) for p in listed])
 
-        known, outcomes = captured(ids=request.ids, query=request.query, category=request.category)
+        known, outcomes = captured(request.ids, request.query, request.category)
         if request.references:
             read = (source_at(caller.layout(), o.source) for o in outcomes if o.source)
             cited = dict.fromkeys(r for source in read for r in source.references)
             fresh = [r for r in cited if r.partition("v")[0] not in known][: request.most]
-            outcomes += captured(ids=fresh)[1] if fresh else ()
+            outcomes += captured(fresh, "", "")[1] if fresh else ()
         return capture_result(outcomes, session.requests)

@@ -1,8 +1,9 @@
 """kb research web [bring]: capture pages, and with --depth the documentation tree below them."""
 
 from dataclasses import dataclass
+from functools import partial
 
-from kb.research.jobs import crawl
+from kb.research.jobs import crawl, page_job
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.research_access import Capturing, capture_result, runner, session_of
 
@@ -17,14 +18,9 @@ class ResearchWeb(Capturing):
 
 
 def run(request: ResearchWeb, caller: Caller) -> Result:
+    job_of = partial(page_job, licence=request.licence, keep=not request.no_text)
     with session_of(request, caller) as session:
-        outcomes = crawl(
-            session,
-            request.addresses,
-            runner(request, caller, session, "pages"),
-            depth=request.depth,
-            most=request.most,
-            licence=request.licence,
-            keep=not request.no_text,
-        )
+        run_all = runner(request, caller, session, "pages")
+        bounds = {"depth": request.depth, "most": request.most}
+        outcomes = crawl(session, request.addresses, job_of=job_of, run=run_all, **bounds)
         return capture_result(outcomes, session.requests)
