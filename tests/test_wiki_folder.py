@@ -119,3 +119,24 @@ def test_an_owner_says_which_pages_are_runs_and_what_a_word_means(tmp_path, kb_c
     assert verdicts()["d"] == "refuted", "said otherwise, all pages are read anew"
     (tmp_path / "kb.toml").write_text(config + '[verdicts]\n"shipwrecked" = "lost"\n')
     assert "no such verdict" in kb_command("build", cwd=tmp_path, ok=(2,)).stderr
+
+
+@pytest.mark.parametrize("name", ["wiki", "docs"])
+def test_a_confirmed_link_is_read_and_written_whatever_the_wiki_is_called(tmp_path, kb_command, name):
+    vault, root = tmp_path / "vault", tmp_path / "base"
+    (vault / "targets").mkdir(parents=True)
+    root.mkdir()
+    (vault / "targets/lr.md").write_text(TARGET)
+    (root / name).symlink_to(vault)
+    (root / "log.tsv").write_text(LOG)
+    kb_command("init", "--adopt", "--wiki", name, cwd=root)
+    assert "1 pages (1 added" in kb_command("build", cwd=root).stdout
+    kb_command("import", "auto", "log.tsv", "--target", "lr", cwd=root)
+    kb_command("mv", f"{name}/targets/lr.md", f"{name}/targets/rate.md", cwd=root)
+    assert (vault / "targets/rate.md").is_file() and len(list((vault / "experiments/lr").glob("*.md"))) == 3
+    assert "4 pages" in kb_command("build", cwd=root).stdout
+    # Confirmed is the folder to which the link led, not the name of the link.
+    (root / name).unlink()
+    (tmp_path / "other").mkdir()
+    (root / name).symlink_to(tmp_path / "other")
+    assert "confirms that it is meant" in kb_command("build", cwd=root, ok=(2,)).stderr

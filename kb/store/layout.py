@@ -118,14 +118,12 @@ class Layout:
         return file
 
     def holds(self, file: Path) -> bool:
-        """Whether a file's folder, links resolved, is inside the root or inside a `wiki` link that was confirmed."""
-        folder = os.path.realpath(file.parent)
-        return any(folder == home or folder.startswith(home + os.sep) for home in self._homes())
-
-    def _homes(self) -> Iterable[str]:
-        yield os.path.realpath(self.root)
-        if self.wiki.is_symlink() and self.links_wiki():
-            yield os.path.realpath(self.wiki)
+        """Whether a file's folder, links resolved, is inside the root or where the link of the wiki led that somebody confirmed."""
+        folder = Path(os.path.realpath(file.parent))
+        if folder.is_relative_to(os.path.realpath(self.root)):
+            return True
+        confirmed = confirmed_in(self.state)
+        return bool(confirmed) and folder.is_relative_to(confirmed)
 
     def links_wiki(self) -> bool:
         """Whether the link `wiki` leads where it led when somebody adopted it."""
