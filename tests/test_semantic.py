@@ -224,10 +224,10 @@ def test_a_damaged_file_of_vectors_is_made_anew(base):
 
 @needs_model
 def test_the_command_makes_what_is_missing_and_answers(base, kb_command):
-    layout, _ = base({"wiki/concepts/cats.md": CATS, "wiki/codebases/code.md": CODE}, chroma="http://127.0.0.1:1")
-    done = kb_command("search", "--semantic", "--local", "feline pets", "--format", "json", cwd=layout.root)
+    layout, _ = base({"wiki/concepts/cats.md": CATS, "wiki/codebases/code.md": CODE})
+    done = kb_command("search", "--semantic", "feline pets", "--format", "json", cwd=layout.root)
     assert json.loads(done.stdout)[0]["path"] == "wiki/concepts/cats.md" and "3 sections have no vectors yet" in done.stderr
-    assert "vectors of 3 sections (0 texts encoded, 0 dropped)" in kb_command("build", "--vectors", "--local", cwd=layout.root).stdout
+    assert "vectors of 3 sections (0 texts encoded, 0 dropped)" in kb_command("build", "--vectors", cwd=layout.root).stdout
 
 
 # The shared store.
@@ -339,7 +339,7 @@ def test_a_shared_store_needs_a_name():
 
 @needs_chroma
 def test_a_server_that_is_away_or_another_one_is_said():
-    with pytest.raises(KbError, match="--local"):
+    with pytest.raises(KbError, match="take it out"):
         Shared("http://127.0.0.1:1", name="x", model="m")
     from http.server import BaseHTTPRequestHandler, HTTPServer
     from threading import Thread
@@ -355,5 +355,5 @@ def test_a_server_that_is_away_or_another_one_is_said():
 @needs_model
 def test_without_its_server_the_command_stops_and_names_the_way_out(base, kb_command):
     layout, _ = base({"wiki/concepts/cats.md": CATS}, chroma="http://127.0.0.1:1")
-    assert "--local" in kb_command("build", "--vectors", cwd=layout.root, ok=(2,)).stderr
+    assert "take it out" in kb_command("build", "--vectors", cwd=layout.root, ok=(2,)).stderr
     assert not (layout.state / "vectors.db").exists()

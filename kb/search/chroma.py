@@ -101,7 +101,7 @@ class Shared:
     def _away(self, error: Exception) -> KbError:
         return KbError(
             f"the shared store {self.url} does not answer as a Chroma server: {' '.join(str(error).split())[:200]}; "
-            "start it with `chroma run`, mend [search] chroma in kb.toml, or say --local to do without it this time"
+            "start it with `chroma run`, mend [search] chroma in kb.toml, or take it out to do without it"
         )
 
 

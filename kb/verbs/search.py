@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb.search import find
 from kb.search.captured import captured_answers
 from kb.search.query import CAPTURED, Query, SearchAnswer, answers
 from kb.verbs import Caller, Result, argument, flag, option, several
@@ -26,7 +27,6 @@ class Search:
     semantic: bool = flag(
         "by words and by meaning, with the model that kb.toml names (extra `semantic`)"
     )
-    local: bool = flag("with --semantic: leave the shared store of kb.toml alone")
     limit: int = option("at most so many (default 10)", default=10)
 
 
@@ -37,12 +37,12 @@ def run(request: Search, caller: Caller) -> Result[tuple[SearchAnswer, ...]]:
     )
     layout = caller.layout()
     db = caller.tables(layout)
+    by = find
     if request.semantic:
         from kb.verbs.vectors import opened
 
-        places = answers(db, question, by=opened(layout, db, caller, local=request.local).find)
-    else:
-        places = answers(db, question)
+        by = opened(layout, db, caller).find
+    places = answers(db, question, by=by)
     captured = captured_answers(layout, question)
     # What the wiki says comes first; what was captured has a quarter of the room, or what is left.
     room = max(request.limit // _SHARE, request.limit - len(places))

@@ -12,29 +12,8 @@ if TYPE_CHECKING:
     from kb.search.vectors import Synced, Vectors
 
 
-def synced(
-    layout: store.Layout, db: sqlite3.Connection, caller: Caller, *, local: bool
-) -> "Synced":
-    """Bring the vectors of all sections up to date."""
-    return _synced(layout, db, caller, _encoder(layout), local=local)
-
-
-def opened(
-    layout: store.Layout, db: sqlite3.Connection, caller: Caller, *, local: bool
-) -> "Vectors":
-    """All vectors, open for questions; those that are missing are made first."""
-    from kb.search.vectors import Vectors
-
-    encoder = _encoder(layout)
-    vectors = Vectors(layout, db, encoder)
-    if vectors.missing:
-        caller.talk(f"{vectors.missing} sections have no vectors yet; making them")
-        _synced(layout, db, caller, encoder, local=local)
-        vectors = Vectors(layout, db, encoder)
-    return vectors
-
-
-def _encoder(layout: store.Layout) -> "Encoder":
+def encoder_of(layout: store.Layout) -> "Encoder":
+    """The model of kb.toml, not loaded yet."""
     from kb.search.encoder import Encoder, model_at
 
     # Read when the packages are imported: a model is never looked for on the network, and loading it draws no bars of its own.
@@ -43,18 +22,15 @@ def _encoder(layout: store.Layout) -> "Encoder":
     return Encoder(model_at(layout))
 
 
-def _synced(
-    layout: store.Layout, db: sqlite3.Connection, caller: Caller, encoder: "Encoder", *, local: bool
+def synced(
+    layout: store.Layout, db: sqlite3.Connection, caller: Caller, encoder: "Encoder"
 ) -> "Synced":
+    """Bring the vectors of all sections up to date."""
     from kb.search.chroma import Shared
     from kb.search.vectors import sync
 
-    config = layout.config
-    shared = (
-        Shared(config.chroma, name=config.name, model=encoder.model.key)
-        if config.chroma and not local
-        else None
-    )
+    url, name = layout.config.chroma, layout.config.name
+    shared = Shared(url, name=name, model=encoder.model.key) if url else None
     report = sync(
         layout,
         db,
@@ -64,3 +40,16 @@ def _synced(
     )
     caller.progress("")
     return report
+
+
+def opened(layout: store.Layout, db: sqlite3.Connection, caller: Caller) -> "Vectors":
+    """All vectors, open for questions; those that are missing are made first."""
+    from kb.search.vectors import Vectors
+
+    encoder = encoder_of(layout)
+    vectors = Vectors(layout, db, encoder)
+    if vectors.missing:
+        caller.talk(f"{vectors.missing} sections have no vectors yet; making them")
+        synced(layout, db, caller, encoder)
+        vectors = Vectors(layout, db, encoder)
+    return vectors
