@@ -219,7 +219,7 @@ def test_topics_do_not_depend_on_the_order_of_pages():
     pages = {p: page.read(p, text.encode()) for p, text in BREAD.items()}
     from kb.trail import facts_of, trail_of
 
-    rows = [(p, row) for p, made_page in pages.items() if (row := facts_of(made_page, BREAD[p]))]
+    rows = [(p, row) for p, made_page in pages.items() if (row := facts_of(made_page, BREAD[p], {}))]
     forward = graph_of(pages)
     backward = Graph(dict(reversed(pages.items())), dict(reversed(forward.outlinks.items())))
     kept = []

@@ -1,7 +1,9 @@
 """What one page offers to an index: its gist, the figures it states, and the parts that teach how to read a profile."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from kb.page import Page, Section, plain_text
 from kb.store import row_of
@@ -23,6 +25,7 @@ _APPARATUS = re.compile(
 )
 # Types whose title says what all of the page is about; an observation's is a sentence, in which "traces" may be anything.
 _TITLED = ("concept", "topic", "source", "codebase")
+_NO_PROSE = ("#", "|", ">", "<", "```", "---", "===", "![")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _MOST_FIGURES, _MOST_READING = 8, 12
 _GIST, _LINE = 260, 220
@@ -59,15 +62,12 @@ def notes_of(page: Page, text: str) -> bytes | None:
     """Notes of a page as a row of the tables; None for pages that are compiled from others."""
     if page.type in _SILENT:
         return None
-    lines = text.split("\n")
     coded = {n for start, end in page.fences for n in range(start, end)}
-    return row_of(
-        Notes(
-            _gist(page, lines, coded),
-            _figures(page, lines, coded) if page.type != "experiment" else (),
-            _readings(page, lines, coded) if page.type not in ("experiment", "hypothesis") else (),
-        )
-    )
+    matter = page, text.split("\n"), coded
+    figures = _figures(*matter) if page.type != "experiment" else ()
+    readings = _readings(*matter) if page.type not in ("experiment", "hypothesis") else ()
+    listed = tuple(islice(figures, _MOST_FIGURES)), tuple(islice(readings, _MOST_READING))
+    return row_of(Notes(_gist(*matter), *listed))
 
 
 def cut(text: str, most: int) -> str:
@@ -76,72 +76,44 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
-def _paragraphs(section: Section, lines: list[str], coded: set[int]):
-    """(first line, text) of the prose paragraphs and bullets of a section; headings, tables, quotes and code left out."""
-    held: list[str] = []
-    first = 0
-    for number in range(section.start, section.end):
-        line = lines[number - 1] if number <= len(lines) else ""
-        plain = line.strip()
-        other = (
-            number in coded
-            or not plain
-            or plain.startswith(("#", "|", ">", "<", "```", "---", "===", "!["))
-        )
-        if held and (other or _BULLET.match(line)):
-            yield first, " ".join(held)
-            held = []
-        if not other:
-            if not held:
-                first = number
-            held.append(_BULLET.sub("", plain))
-    if held:
-        yield first, " ".join(held)
+def _prose(section: Section, lines: list[str], coded: set[int]) -> list[str]:
+    """Prose paragraphs and bullets of a section; headings, tables, quotes and code left out."""
+    paragraphs, goes_on = list[str](), False
+    for number in range(section.start, min(section.end, len(lines) + 1)):
+        plain = lines[number - 1].strip()
+        other = number in coded or not plain or plain.startswith(_NO_PROSE)
+        text = _BULLET.sub("", plain)
+        if goes_on and not other and text == plain:
+            paragraphs[-1] += f" {plain}"
+        elif not other:
+            paragraphs.append(text)
+        goes_on = not other
+    return paragraphs
 
 
 def _gist(page: Page, lines: list[str], coded: set[int]) -> str:
-    for section in page.sections:
-        for _, paragraph in _paragraphs(section, lines, coded):
-            plain = plain_text(paragraph).strip()
-            if len(plain) >= 40 and not plain.endswith(":"):
-                return cut(plain, _GIST)
-    return ""
+    texts = (plain_text(p).strip() for s in page.sections for p in _prose(s, lines, coded))
+    gist = next((text for text in texts if len(text) >= 40 and text[-1] != ":"), "")
+    return cut(gist, _GIST)
 
 
-def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...]:
-    figures: list[Figure] = []
+def _figures(page: Page, lines: list[str], coded: set[int]) -> Iterator[Figure]:
     for section in page.sections:
-        for number in range(section.start, section.end):
-            line = lines[number - 1] if number <= len(lines) else ""
+        for number in range(section.start, min(section.end, len(lines) + 1)):
+            line = lines[number - 1].strip()
             if number in coded or len(line) > 600 or not _FIGURE.search(line):
                 continue
-            row = line.strip().startswith("|")
-            plain = plain_text(
-                " · ".join(c.strip() for c in line.strip().strip("|").split("|"))
-                if row
-                else _BULLET.sub("", line.strip("#> "))
-            )
+            cells = " · ".join(c.strip() for c in line.strip("|").split("|"))
+            plain = plain_text(cells if line[0] == "|" else _BULLET.sub("", line.strip("#> ")))
             if _FIGURE.search(plain) and len(plain) > 15:
-                figures.append(Figure(cut(plain, _LINE), number, section.anchor))
-            if len(figures) == _MOST_FIGURES:
-                return tuple(figures)
-    return tuple(figures)
+                yield Figure(cut(plain, _LINE), number, section.anchor)
 
 
-def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[SectionReading, ...]:
-    readings: list[SectionReading] = []
-    whole = page.type in _TITLED and bool(_READING.search(page.title))
+def _readings(page: Page, lines: list[str], coded: set[int]) -> Iterator[SectionReading]:
+    whole = page.type in _TITLED and _READING.search(page.title)
     for section in page.sections:
-        if (
-            section.anchor
-            and not _APPARATUS.match(section.title)
-            and (_READING.search(section.title) or whole and section.level == 2)
-        ):
-            message = " ".join(plain_text(p) for _, p in _paragraphs(section, lines, coded))
+        reads = _READING.search(section.title) or whole and section.level == 2
+        if section.anchor and reads and not _APPARATUS.match(section.title):
+            message = " ".join(map(plain_text, _prose(section, lines, coded)))
             if len(message) >= 40:
-                readings.append(
-                    SectionReading(section.anchor, section.title, cut(message, 2 * _LINE))
-                )
-        if len(readings) == _MOST_READING:
-            break
-    return tuple(readings)
+                yield SectionReading(section.anchor, section.title, cut(message, 2 * _LINE))
