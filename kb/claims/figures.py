@@ -22,7 +22,7 @@ IDLE = ("zero", "one", "once")
 _OFF, _ROUNDED = 0.05, 0.1
 # Symbols that name units behind a number alone.
 _BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
-_BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")
+_BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b")
 _WORD_BEFORE = re.compile(r"\b[^\W\d_]{3,}[\s-]$")
 _WORD_BEHIND = re.compile(r"[\s-][^\W\d_]{3,}")
 _UNITS = re.compile(r"(?<!\w)[A-Za-zµμ×]+(?:/[A-Za-z]+)*(?!\w)|%")
@@ -174,8 +174,6 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
     unit = behind and _BARE.get(behind[2], behind[2])
     if behind and behind[2] not in STOP and unit_of(unit) and bool(behind[1]) == bool(number.unit):
         yield number._replace(unit=f"{number.unit}/{unit}" if number.unit else unit)
-        if behind[3] and unit_of(behind[3]) and not number.unit:
-            yield number._replace(unit=f"{behind[2]}/{behind[3]}")
 
 
 def numbers_of(text: str) -> list[Number]:
@@ -225,10 +223,6 @@ def _same_value(claimed: Number, stated: Number, *, loose: bool = False) -> bool
     alike = mine and theirs and mine.dimension == theirs.dimension
     factor = mine.factor / theirs.factor if alike else 1.0
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
-        return False
-    if claimed.spread is not None and (
-        stated.spread is None or not _close(claimed.spread * factor, stated.spread)
-    ):
         return False
     have, wanted = ([abs(v) for v in (n.value, n.high) if v is not None] for n in (stated, claimed))
     return all(

@@ -58,14 +58,12 @@ def _shown_of(case: ClaimCase) -> str:
 
 
 def negation(case: ClaimCase) -> str:
-    """What the quote denies the claim does not assert in the same words; a quote that begins behind a denial has cut it off."""
+    """What the quote, or the part of the sentence that it is cut from, denies the claim does not assert in the same words."""
     known = _negatives_of(f"{case.sentence} {case.quote}")
     if denials_of(case.claim) or _negatives_of(case.claim) - known:
         return ""
     claimed = telling(case.spelt_out(case.claim))
-    opens = case.quote in case.sentence[: len(case.quote) + 2]
-    cut = not (case.table or opens or denials_of(case.quote))
-    lost = [w for w, what in denials_of(_shown_of(case)) if cut or not what or what & claimed]
+    lost = [w for w, what in denials_of(_shown_of(case)) if not what or what & claimed]
     if not case.table:
         lost += [w for w, what in denials_of(case.quote) if what & claimed]
     return f"the quote denies (“{lost[0]}”) what the claim asserts" if lost else ""

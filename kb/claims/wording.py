@@ -257,9 +257,6 @@ def direction(case: ClaimCase) -> str:
 
 def _contrary_words(claim: str, quote: str) -> str:
     mine, theirs = (set(words_of(_BOUNDS.sub(" ", text))) for text in (claim, quote))
-    for word in mine - theirs:
-        if any(_prefixed(word, other) or _prefixed(other, word) for other in theirs - mine):
-            return f"the claim says “{word}”, the quote the contrary"
     mine, theirs = ({bare(w) for w in words} for words in (mine, theirs))
     for left, right in (*OPPOSITES, *(pair[::-1] for pair in OPPOSITES)):
         if mine & left and theirs & right and not theirs & left and not mine & right:
@@ -267,13 +264,6 @@ def _contrary_words(claim: str, quote: str) -> str:
                 f"the claim says “{min(mine & left)}” where the quote says “{min(theirs & right)}”"
             )
     return ""
-
-
-def _prefixed(word: str, other: str) -> bool:
-    """Whether one word is the other turned by its prefix: unstable and stable, overestimate and underestimate."""
-    tail = other.removeprefix("under")
-    turned_words = {f"{p}{other}" for p in ("un", "in", "im", "ir", "dis", "non")}
-    return tail != other and word == f"over{tail}" or len(other) > 4 and word in turned_words
 
 
 def _moves(text: str) -> set[tuple[float, float]]:

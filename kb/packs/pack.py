@@ -6,8 +6,10 @@ facts deny is left out and named. What people change or add stays: a part that d
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
+from operator import eq, ge, gt, le, lt, ne
 
 import yaml
 
@@ -15,7 +17,6 @@ from kb import KbError
 from kb.claims import Claim, Quotable, ruling_on
 from kb.packs.parts import PackParts, Strategy
 from kb.packs.reference import Example, ReferenceEntry, shown
-from kb.source import fence_for
 from kb.store import digest_of
 from kb.text import STOP, stem, words_of
 
@@ -62,120 +63,99 @@ def pack_of(
     priors: Mapping[str, tuple[int, int]],
 ) -> Pack:
     """The pack of what is on file. `priors` are tallies of wins and losses of levers in the trail, by name."""
-    claims = tuple(claims)
+    claims, replies = tuple(claims), tuple(replies)
     facts = facts_of(claims)
     parts: dict[str, dict[str, object]] = {name: {} for name in FILES[1:]}
+    parts["architecture.md"] = {
+        f"fact-{digest_of(c.claim)}": f"- {c.claim} ({c.source}, characters {c.start} to {c.end})"
+        for c in claims
+    }
+    parts["isa_docs.md"] = _numbered((item.id, shown(item)) for item in entries)
+    parts["code_examples.md"] = _numbered((item.id, item.shown()) for item in examples)
+    parts["rules.yaml"] = {
+        f"rule-{digest_of(r.text)}": {
+            "category": r.category, "rule": r.text, "source": r.source, "quote": r.quote,
+        }
+        for reply in replies
+        for r in reply.rules
+    }  # fmt: skip
     left: list[str] = []
-    for claim in claims:
-        parts["architecture.md"][f"fact-{digest_of(claim.claim)}"] = (
-            f"- {claim.claim} ({claim.source}, characters {claim.start} to {claim.end})"
-        )
-    for item in entries:
-        _put(parts["isa_docs.md"], item.id, shown(item))
-    for example in examples:
-        fence = fence_for(example.code)
-        text = f"## {example.title}\n\nSUMMARY: {example.title} ({example.source})\n\n{fence}{example.info}\n{example.code}\n{fence}"
-        _put(parts["code_examples.md"], example.id, text)
-    for reply in replies:
-        for strategy in reply.strategies:
-            held = applies(strategy.applies, facts)
-            if held is False:
-                left.append(
-                    f"{strategy.text}: needs {strategy.applies}; {_known(strategy.applies, facts)}"
-                )
-                continue
-            menu = parts[
-                "translation_menu.yaml" if strategy.translation else "optimization_menu.yaml"
-            ]
-            if twin := _twin(strategy, menu):
-                left.append(f"{strategy.text}: the same as “{twin}”")
-                continue
+    for strategy in (s for reply in replies for s in reply.strategies):
+        menu = parts["translation_menu.yaml" if strategy.translation else "optimization_menu.yaml"]
+        held, twin = applies(strategy.applies, facts), _twin(strategy, menu)
+        if held is False:
+            value = _fact(strategy.applies, facts)
+            left.append(f"{strategy.text}: needs {strategy.applies}; the facts say {value:g}")
+        elif twin:
+            left.append(f"{strategy.text}: the same as “{twin}”")
+        else:
             menu[f"strategy-{digest_of(strategy.text)}"] = _row(strategy, held, priors)
-        for rule in reply.rules:
-            parts["rules.yaml"][f"rule-{digest_of(rule.text)}"] = {
-                "category": rule.category,
-                "rule": rule.text,
-                "source": rule.source,
-                "quote": rule.quote,
-            }
     return Pack(parts, tuple(left))
 
 
-def _put(parts: dict[str, object], name: str, text: object) -> None:
-    number = next(n for n in range(1, 10_000) if (f"{name}-{n}" if n > 1 else name) not in parts)
-    parts[f"{name}-{number}" if number > 1 else name] = text
+def _numbered(named: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """Texts by their ids; one id that stands again is numbered from 2."""
+    parts: dict[str, object] = {}
+    for name, text in named:
+        ids = (f"{name}-{n}" if n > 1 else name for n in count(1))
+        parts[next(i for i in ids if i not in parts)] = text
+    return parts
 
 
 def facts_of(claims: Iterable[Claim]) -> dict[frozenset[str], float]:
     """Values without a condition, by the words of what they measure and of whom."""
-    return {
-        frozenset(
-            map(stem, words_of(f"{c.quantity.subject} {c.quantity.quantity}"))
-        ): c.quantity.value
-        for c in claims
-        if c.quantity and not c.quantity.condition
-    }
+    stated = (c.quantity for c in claims if c.quantity and not c.quantity.condition)
+    return {_content(f"{q.subject} {q.quantity}", left_out=()): q.value for q in stated}
+
+
+def _content(text: str, *, left_out: Container[str] = STOP) -> frozenset[str]:
+    return frozenset(stem(w) for w in words_of(text) if w not in left_out)
+
+
+_COMPARED = {"<": lt, ">": gt, "<=": le, ">=": ge, "!=": ne, "==": eq, "=": eq}
 
 
 def applies(condition: str, facts: Mapping[frozenset[str], float]) -> bool | None:
     """Whether the facts meet a condition such as `cores > 1`; None where they say nothing of it, or it is empty."""
-    read = _PREDICATE.fullmatch(condition)
-    value = _fact(condition, facts)
-    if read is None or value is None:
-        return None
-    wanted = float(read[3])
-    return {
-        "<": value < wanted,
-        ">": value > wanted,
-        "<=": value <= wanted,
-        ">=": value >= wanted,
-        "!=": value != wanted,
-    }.get(read[2], value == wanted)
+    read, value = _PREDICATE.fullmatch(condition), _fact(condition, facts)
+    return _COMPARED[read[2]](value, float(read[3])) if read and value is not None else None
 
 
 def _fact(condition: str, facts: Mapping[frozenset[str], float]) -> float | None:
+    """The one value that facts give what a condition names."""
     read = _PREDICATE.fullmatch(condition)
-    wanted = frozenset(map(stem, words_of(read[1].replace("_", " ")))) if read else frozenset()
-    values = [value for words, value in facts.items() if wanted and wanted <= words]
-    return values[0] if len(set(values)) == 1 else None
-
-
-def _known(condition: str, facts: Mapping[frozenset[str], float]) -> str:
-    value = _fact(condition, facts)
-    return f"the facts say {value:g}" if value is not None else "the facts do not say"
+    wanted = _content(read[1].replace("_", " "), left_out=()) if read else frozenset()
+    values = {value for words, value in facts.items() if wanted and wanted <= words}
+    return values.pop() if len(values) == 1 else None
 
 
 def _twin(strategy: Strategy, menu: Mapping[str, object]) -> str:
+    """The strategy of a menu that says the same."""
     mine = _content(strategy.text)
-    for row in menu.values():
-        theirs = _content(str(row["strategy"]))
-        if len(mine & theirs) >= 0.8 * len(mine | theirs):
-            return str(row["strategy"])
-    return ""
-
-
-def _content(text: str) -> set[str]:
-    return {stem(w) for w in words_of(text) if w not in STOP}
+    there = (str(row["strategy"]) for row in menu.values())
+    same = (t for t in there if len(mine & _content(t)) >= 0.8 * len(mine | _content(t)))
+    return next(same, "")
 
 
 def _row(
     strategy: Strategy, held: bool | None, priors: Mapping[str, tuple[int, int]]
 ) -> dict[str, object]:
-    words = set(map(stem, words_of(strategy.text)))
-    won = lost = 0
-    for lever, (wins, losses) in priors.items():
-        named = set(map(stem, words_of(lever)))
-        if named and named <= words:
-            won, lost = won + wins, lost + losses
+    words = _content(strategy.text, left_out=())
+    tried = [
+        tally
+        for lever, tally in priors.items()
+        if (named := _content(lever, left_out=())) and named <= words
+    ]
+    won, lost = (sum(tally[side] for tally in tried) for side in (0, 1))
+    known = "" if held is not None else " (unknown)"
     row: dict[str, object] = {
         "strategy": strategy.text,
         "source": strategy.source,
         "quote": strategy.quote,
+        "applies": strategy.applies and f"{strategy.applies}{known}",
+        "tried": {"supported": won, "failed": lost} if won or lost else "",
     }
-    if strategy.applies:
-        row["applies"] = strategy.applies if held is not None else f"{strategy.applies} (unknown)"
-    if won or lost:
-        row["tried"] = {"supported": won, "failed": lost}
+    row = {name: value for name, value in row.items() if value or name == "source"}
     # A strategy that was never tried counts as even: one win and one loss are added to what the trail holds.
     return {**row, "prior": round((won + 1) / (won + lost + 2), 2)}
 
@@ -195,21 +175,18 @@ def written(
 
     Raises KbError where a file that is there cannot be read.
     """
-    built = _built(have.get("agent_config.yaml", ""))
+    built = _yaml("agent_config.yaml", have).get("built")
     theirs: list[str] = []
     files: dict[str, str] = {}
-    record: dict[str, dict[str, str]] = {}
     for name, parts in pack.parts.items():
-        record[name] = {part: digest_of(_text(value)) for part, value in parts.items()}
-        if name in _KEYS:
-            files[name] = _menu(name, parts, have.get(name, ""), built.get(name, {}), theirs)
-        else:
-            files[name] = _page(name, parts, have.get(name, ""), built.get(name, {}), theirs)
-    files["agent_config.yaml"] = yaml.safe_dump(
-        {**config, "built": record, "left_out": list(pack.left_out)},
-        sort_keys=False,
-        allow_unicode=True,
-        width=1000,
+        before = built.get(name, {}) if isinstance(built, dict) and name in have else {}
+        files[name] = (_menu if name in _KEYS else _page)(name, parts, have, before, theirs)
+    record = {
+        name: {part: digest_of(_text(value)) for part, value in parts.items()}
+        for name, parts in pack.parts.items()
+    }
+    files["agent_config.yaml"] = _dumped(
+        {**config, "built": record, "left_out": list(pack.left_out)}
     )
     return files, tuple(theirs)
 
@@ -220,37 +197,21 @@ def _text(value: object) -> str:
     )
 
 
-def _built(text: str) -> dict[str, dict[str, str]]:
+def _yaml(name: str, have: Mapping[str, str]) -> dict:
+    """What a file of YAML holds that people may have changed."""
     try:
-        data = yaml.safe_load(text) or {}
-        return (
-            data["built"] if isinstance(data, dict) and isinstance(data.get("built"), dict) else {}
-        )
+        data = yaml.safe_load(have.get(name, "")) or {}
     except yaml.YAMLError as error:
-        raise KbError(
-            f"agent_config.yaml: cannot be read: {error}; mend it, or remove it and build anew"
-        ) from error
-
-
-def _menu(
-    name: str, parts: Mapping[str, object], have: str, built: Mapping[str, str], theirs: list[str]
-) -> str:
-    try:
-        rows = (yaml.safe_load(have) or {}).get(_KEYS[name], []) if have else []
-    except (yaml.YAMLError, AttributeError) as error:
         raise KbError(
             f"{name}: cannot be read: {error}; mend it, or remove it and build anew"
         ) from error
-    there = {
-        str(row.get("id")): {k: v for k, v in row.items() if k != "id"}
-        for row in rows
-        if isinstance(row, dict) and "id" in row
-    }
-    wanted = _kept(name, parts, there, built if have else {}, theirs)
-    kept = [{"id": part, **value} for part, value in wanted.items()]
-    kept += [{"id": part, **row} for part, row in there.items() if part not in (*built, *parts)]
-    kept += [row for row in rows if not (isinstance(row, dict) and "id" in row)]
-    return yaml.safe_dump({_KEYS[name]: kept}, sort_keys=False, allow_unicode=True, width=1000)
+    if not isinstance(data, dict):
+        raise KbError(f"{name}: holds no fields; mend it, or remove it and build anew")
+    return data
+
+
+def _dumped(data: object) -> str:
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def _kept(
@@ -259,42 +220,56 @@ def _kept(
     there: Mapping[str, object],
     built: Mapping[str, str],
     theirs: list[str],
-) -> dict:
+) -> dict[str, object]:
     """The parts as they shall stand: what people removed stays away and what they changed stays theirs; `theirs` says which."""
     wanted: dict[str, object] = {}
     for part, value in parts.items():
-        changed = part in there and part in built and digest_of(_text(there[part])) != built[part]
         if part in built and part not in there:
             theirs.append(f"{name}: {part} was removed")
             continue
+        changed = part in built and digest_of(_text(there[part])) != built[part]
         if changed:
             theirs.append(f"{name}: {part} was changed")
         wanted[part] = there[part] if changed else value
     return wanted
 
 
-def _page(
-    name: str, parts: Mapping[str, object], have: str, built: Mapping[str, str], theirs: list[str]
+def _menu(
+    name: str,
+    parts: Mapping[str, object],
+    have: Mapping[str, str],
+    built: Mapping[str, str],
+    theirs: list[str],
 ) -> str:
-    there = {m[1]: m[2] for m in _BLOCK.finditer(have)}
-    wanted = _kept(name, parts, there, built if have else {}, theirs)
+    rows = _yaml(name, have).get(_KEYS[name]) or []
+    ours = {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row}
+    there = {part: {k: v for k, v in row.items() if k != "id"} for part, row in ours.items()}
+    wanted = _kept(name, parts, there, built, theirs)
+    kept = [{"id": part, **value} for part, value in wanted.items()]
+    kept += [row for part, row in ours.items() if part not in (*built, *parts)]
+    kept += [row for row in rows if row not in ours.values()]
+    return _dumped({_KEYS[name]: kept})
+
+
+def _page(
+    name: str,
+    parts: Mapping[str, object],
+    have: Mapping[str, str],
+    built: Mapping[str, str],
+    theirs: list[str],
+) -> str:
     title = f"# {name.removesuffix('.md').replace('_', ' ').capitalize()}\n"
-    text = (
-        _BLOCK.sub(
-            lambda m: (
-                _block(m[1], wanted.pop(m[1])) if m[1] in wanted else "" if m[1] in built else m[0]
-            ),
-            have,
-        )
-        if have
-        else title
-    )
-    return (
-        text.rstrip("\n")
-        + "\n"
-        + "".join(f"\n{_block(part, value)}" for part, value in wanted.items())
-    )
+    text = have.get(name) or title
+    wanted = _kept(name, parts, {m[1]: m[2] for m in _BLOCK.finditer(text)}, built, theirs)
+
+    def block(match: re.Match[str]) -> str:
+        if match[1] in wanted:
+            return _block(match[1], wanted.pop(match[1]))
+        return "" if match[1] in built else match[0]
+
+    text = _BLOCK.sub(block, text).rstrip("\n")
+    return text + "\n" + "".join(f"\n{_block(part, value)}" for part, value in wanted.items())
 
 
-def _block(part: str, text: str) -> str:
+def _block(part: str, text: object) -> str:
     return f"<!-- kb:auto {part} -->\n{text}\n<!-- /kb:auto -->\n"

@@ -51,6 +51,12 @@ class Example:
     def id(self) -> str:
         return f"example-{slug_of(self.title)}"
 
+    def shown(self) -> str:
+        """The example as it stands in the pack, in a fence that its code cannot end."""
+        fence = fence_for(self.code)
+        head = f"## {self.title}\n\nSUMMARY: {self.title} ({self.source})"
+        return f"{head}\n\n{fence}{self.info}\n{self.code}\n{fence}"
+
 
 def entries_of(source: str, text: str) -> Iterator[ReferenceEntry]:
     """Entries by rule: the sections whose heading is a name of code."""
