@@ -308,10 +308,8 @@ def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:
     after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
     aims = after or [c for c in common if is_aim(c.key)]
     own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
-    # A speedup explains a time, unless it is the first figure of all.
-    known = own[:1] if own and "speedup" in words_of(own[0].name) else rivals_of(own)
     plain = [c for c in own if any(map(quantity_of, c.cells))]
-    return next(iter(aims or known or plain or common), None)
+    return next(iter(aims or rivals_of(own) or plain or common), None)
 
 
 def unit_of(name: str) -> str:

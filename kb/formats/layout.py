@@ -30,13 +30,12 @@ from kb.formats.reading import (
     LogLine,
     Remark,
     Segment,
-    has_decimal_comma,
     quantity_of,
 )
 from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import to_quantity
 from kb.run.record import Outcome, Run
-from kb.run.status import NOT_BEGUN, is_status, status_words
+from kb.run.status import is_status, status_words
 
 _STEPS = word_set("step epoch global_step")
 # What fields in words are by their names, where another says what was tried.
@@ -98,7 +97,6 @@ class RecordLayout:
     tells: bool = True
     passes: bool = False
     rivals: tuple[str, ...] = ()
-    commas: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
     blank: str = " -–—"
 
@@ -171,7 +169,6 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     if primary and not (ask.direction or way or direction_of(primary)):
         way = stated_way(stated.prose)
     direction, source = ask.way(primary, unit=unit, stated=replace(stated, direction=way))
-    queued = bool(words & NOT_BEGUN) and not decided
     settings = any(n.startswith("params_") for n in roles)
     return RecordLayout(
         roles,
@@ -182,10 +179,9 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         source,
         table.search or settings and "rank" not in roles.values() and not decided,
         decided,
-        table.certain or _tells(columns, roles, statuses, headed=table.headed, queued=queued),
+        table.certain or _tells(columns, roles, statuses, headed=table.headed),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
         tuple(c.name for c in rivals),
-        frozenset(n for n, c in columns.items() if any(map(has_decimal_comma, c.filled))),
         frozenset(n for n in statuses if columns[n].ends),
         " " if any(x.signed for x in deciding) else " -–—",
     )
@@ -215,9 +211,8 @@ def _tells(
     statuses: Sequence[str],
     *,
     headed: bool,
-    queued: bool,
 ) -> bool:
-    """Whether anything says that records are runs: figures under a name, or statuses of what has begun; and no steps of a training."""
+    """Whether anything says that records are runs: figures under a name, or statuses; and no steps of a training."""
     figures = any(
         c.numeric or direction_of(c.name) and all(any(map(str.isdigit, x)) for x in c.filled)
         for n, c in columns.items()
@@ -228,7 +223,7 @@ def _tells(
     results = [c for c in columns.values() if c.key in ("result", "results", "outcome")]
     spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
     worded = "text" in roles.values()
-    reported = figures or worded and spoken or not queued and bool(outcomes - {Outcome.OTHER})
+    reported = figures or worded and spoken or bool(outcomes - {Outcome.OTHER})
     return reported and not _is_curve(columns, worded=worded or bool(statuses))
 
 

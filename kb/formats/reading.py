@@ -158,24 +158,17 @@ _TURNED = re.compile(r".*\d[^\d→]*?\s*(?:→|->|=>)\s*(?=[\d.+\-−])")
 _DECIMAL_COMMA = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3})*|\d+),(\d{1,2}|\d{4,})(?![\d,]|\.\d)|(?<![\d.,])(0),(\d+)(?![\d,]|\.\d)"
 )
-_ANY_COMMA = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})*|\d+),(\d+)(?![\d,]|\.\d)()()")
 _BLANK_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0](?=\d{3}(?!\d))")
 
 
-def has_decimal_comma(cell: str) -> bool:
-    """Whether a comma of a cell can only part the whole from its decimals."""
-    return bool(_DECIMAL_COMMA.search(cell[:80]))
-
-
-def with_points(text: str, *, commas: bool = False) -> str:
-    """A text whose numbers have decimal points, where its own form shows that they have commas; `commas`: their column shows it."""
+def with_points(text: str) -> str:
+    """A text whose numbers have decimal points, where its own form shows that they have commas."""
     if "," not in text:
         return text
-    pattern = _ANY_COMMA if commas else _DECIMAL_COMMA
-    return pattern.sub(lambda m: f"{(m[1] or m[3]).replace('.', '')}.{m[2] or m[4]}", text)
+    return _DECIMAL_COMMA.sub(lambda m: f"{(m[1] or m[3]).replace('.', '')}.{m[2] or m[4]}", text)
 
 
-def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
+def quantity_of(cell: str) -> Quantity | None:
     """The quantity of a cell, without a remark or interval in brackets after it, the last one of `a → b`; None where it states no plain number."""
     text = bare(cell)
     if not text or len(text) > 400 or not any(map(str.isdigit, text[:40])):
@@ -190,7 +183,7 @@ def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
     if len(parts) > 1 and not _CLOCK.sub("", text):
         return Quantity(sum(int(n) * _PARTS_OF_TIME[unit] for n, unit in parts), None, "min")
     text = _BLANK_THOUSANDS.sub("", _TURNED.sub("", text, count=1))
-    return to_quantity(with_points(text, commas=commas))
+    return to_quantity(with_points(text))
 
 
 def moment(value: object) -> str:

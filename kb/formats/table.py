@@ -132,7 +132,7 @@ def _add_spreads(metrics: dict[str, Metric], primary: str, samples: Sequence[obj
 
 def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None) -> Metric:
     """One figure, the primary one in its own unit; a sentinel is a metric without value that keeps what the log shows."""
-    quantity, primary = quantity_of(cell, commas=name in layout.commas), name == layout.primary
+    quantity, primary = quantity_of(cell), name == layout.primary
     unit = layout.unit if primary else unit_of(name)
     direction = layout.direction if primary else direction_of(name)
     mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(unit)
@@ -155,7 +155,7 @@ def is_count(name: str) -> bool:
 
 
 def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]:
-    """Status of a record as written, and its outcome; a field that says it crashed goes before one that only says it was not kept."""
+    """Status of a record as written, and its outcome."""
     stated = {n: record.cells.get(n, "").strip() for n in layout.statuses}
     cells = {n: c for n, c in stated.items() if c.strip(layout.blank)}
     if not cells:
@@ -167,11 +167,6 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         return _undeclared(record, layout) or (next(filter(None, stated.values()), ""), outcome)
     name, status = next(iter(cells.items()))
     outcome = layout.outcome(name, status)
-    if outcome in (Outcome.OTHER, Outcome.DISCARDED):
-        failed = (Outcome.CRASHED, Outcome.CHECKS_FAILED)
-        other = next((c for n, c in cells.items() if n != name and outcome_in(n, c) in failed), "")
-        if other:
-            return other if outcome is Outcome.DISCARDED else status, outcome_of(bare(other))
     if layout.passes and status_words(status) == "pass":
         outcome = Outcome.KEPT
     answered = outcome_in(name, status) is not outcome_of(bare(status)) and not layout.passes

@@ -228,9 +228,7 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def read_prose(path: Path, ask: Ask) -> Iterator[Event]:
     """No runs, and a remark that says so."""
-    yield Segment(
-        0, 1, direction=ask.direction, source="asked" if ask.direction else "", judged=False
-    )
+    yield Segment(0, 1, judged=False)
     yield Remark(f"{path.name} is text without runs; keep it below sources/, and write from it")
 
 

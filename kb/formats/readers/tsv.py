@@ -7,11 +7,11 @@ Lines that continue a description, repeat the header or comment are no runs.
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 
-from kb.formats.columns import ABSENT, STATUS, LogColumn, is_setting, key_of
+from kb.formats.columns import ABSENT, key_of
 from kb.formats.layout import Record, RecordTable, looks_like_header
 from kb.formats.readers.jsonl import opens_json
 from kb.formats.reading import (
@@ -81,7 +81,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     sample, lines = split_sample(x for x in lines_of(path) if _says(x))
     delimiter = delimiter_of([x.text for x in sample if isinstance(x, LogLine)])
     stated: dict[str, str] = {}
-    parts = groupby(_numbered(_below(_rows(lines, delimiter, stated))), key=itemgetter(0))
+    parts = groupby(_numbered(_rows(lines, delimiter, stated)), key=itemgetter(0))
     tables = (_table((x for _, x in part), stated) for number, part in parts)
     yield from events_of(tables, ask, file=path.name, kind="tsv")
 
@@ -124,19 +124,6 @@ def directive(text: str) -> dict[str, str]:
         return {"direction": value} if direction_from(value) else {}
     named = key in ("metric", "primary_metric", "metric_name") and len(value.split()) == 1
     return {"metric": value} if named else {}
-
-
-def _below(rows: Iterator[Row | Remark]) -> Iterator[Row | Remark]:
-    """Rows from the first header on: what other lines stand above it is no table, unless as wide as it."""
-    begun = [*islice(rows, _PREAMBLE)]
-    cells = [[] if isinstance(x, Remark) else x[1] for x in begun]
-    top = next((n for n, x in enumerate(cells) if len(x) > 2 and looks_like_header(x)), 0)
-    top = 0 if any(len(x) == len(cells[top]) for x in cells[:top]) else top
-    above = [
-        x if isinstance(x, Remark) else Remark("a line above the table; skipped", x[0].number)
-        for x in begun[:top]
-    ]
-    yield from chain(above, begun[top:], rows)
 
 
 def _numbered(rows: Iterator[Row | Remark]) -> Iterator[tuple[int, Row | Remark]]:
@@ -220,13 +207,9 @@ def _names(header: list[str], rows: list[list[str]]) -> tuple[list[str], str]:
 
 def _fits(names: list[str], rows: list[list[str]]) -> bool:
     """Whether a header belongs to these rows: statuses stand where it names them."""
+    named = [i for i, n in enumerate(names) if key_of(n) == "status"][:1]
     whole = [r for r in rows if len(r) == len(names)]
-    columns = [LogColumn(n, [r[i] for r in whole]) for i, n in enumerate(names)]
-    named = [c for c in columns if c.key == "status"][:1]
-    elsewhere = [c for c in columns if c not in named and c.status_share >= 0.8 and c.decides]
-    if named and whole:
-        return named[0].status_share >= 0.3 or not elsewhere
-    return not any(c.key not in STATUS and is_setting(c.name) for c in elsewhere)
+    return not named or not whole or any(is_status(r[named[0]]) for r in whole)
 
 
 def kind_of(cell: str) -> str:
