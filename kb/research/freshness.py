@@ -3,12 +3,11 @@
 Refuses to capture: it says what changed, and the command that captured it brings the rest.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kb import KbError
-from kb.research.jobs import ACCEPT
+from kb.research.jobs import ACCEPT, digest_note
 from kb.research.network import NetworkSession
 from kb.research.papers import API, papers
 from kb.source import Source
@@ -42,39 +41,33 @@ def freshness_of(
     versions = _versions(session, [s for s in listed if s.kind == "arxiv"], api)
     for source in listed:
         try:
-            if source.kind == "arxiv":
-                now = versions.get(source.id, "")
-            elif source.kind == "web":
-                now = hashlib.sha256(session.get(source.origin, accept=ACCEPT).body).hexdigest()
-            elif source.origin.startswith(_FORGE) and "#" in source.origin:
-                now = _head(session, *source.origin.removeprefix(_FORGE).split("#", 1), rest=rest)
-            else:
-                yield Freshness(source.id, "unasked", "its origin gives no version to ask for")
-                continue
+            now = versions.get(source.id, "") or _now(session, source, rest)
         except KbError as error:
             gone = getattr(error, "status", 0) in (404, 410)
             yield Freshness(source.id, "gone" if gone else "unasked", str(error))
             continue
-        if source.kind == "web":
-            yield Freshness(source.id, "same" if now in source.note else "changed", "")
-        elif not now:
-            yield Freshness(source.id, "unasked", "its origin gives no version")
+        if not now:
+            yield Freshness(source.id, "unasked", "its origin gives no version to ask for")
+        elif now in (source.version, source.note) or now[:12] == source.version:
+            yield Freshness(source.id, "same", "")
         else:
-            same = now == source.version or now[:12] == source.version
-            yield Freshness(
-                source.id,
-                "same" if same else "changed",
-                "" if same else f"{source.version} → {now[:12]}",
-            )
+            note = "" if source.kind == "web" else f"{source.version} → {now[:12]}"
+            yield Freshness(source.id, "changed", note)
+
+
+def _now(session: NetworkSession, source: Source, rest: str) -> str:
+    """What tells the present state of an origin: of a page what a capture would note of its bytes, of a fork its head."""
+    if source.kind == "web":
+        return digest_note(session.get(source.origin, accept=ACCEPT).body)
+    if source.origin.startswith(_FORGE) and "#" in source.origin:
+        return _head(session, *source.origin.removeprefix(_FORGE).split("#", 1), rest=rest)
+    return ""
 
 
 def _versions(session: NetworkSession, listed: list[Source], api: str) -> dict[str, str]:
     """Newest version of each paper, by the id of its source; one request for a hundred."""
     ids = {s.origin.rpartition("/abs/")[2]: s.id for s in listed}
-    versions = {}
-    for paper in papers(session, ids=tuple(ids), api=api) if ids else ():
-        versions[ids[paper.id]] = paper.version
-    return versions
+    return {ids[p.id]: p.version for p in papers(session, ids=[*ids], api=api)} if ids else {}
 
 
 def _head(session: NetworkSession, repository: str, name: str, *, rest: str) -> str:

@@ -12,6 +12,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import urlsplit
 
 from kb import KbError
@@ -26,6 +27,7 @@ API = "https://api.github.com"
 _MOST_MEMBERS = 60_000
 _MOST_ARCHIVE = 512 << 20
 _MOST_FILE = 1 << 20
+_READ_HEADERS = ("link", "content-type", "etag")
 _STATES = {"added": "added", "removed": "deleted", "renamed": "renamed", "copied": "copied"}
 
 
@@ -40,7 +42,6 @@ class Head:
     number: int
     merged: bool
     pushed: str
-    title: str
 
 
 class Forge:
@@ -78,37 +79,19 @@ class Forge:
         """Forks that were pushed to after they were made, most stars first, and pull requests, the
         newest first; `most` of each.
         """
-        forks = [
-            f
-            for f in _first(self.repository.get_forks(), 10 * most)
-            if f.pushed_at and f.created_at and f.pushed_at > f.created_at
-        ]
+        every = islice(self.repository.get_forks(), 10 * most)
+        forks = [f for f in every if f.pushed_at and f.created_at and f.pushed_at > f.created_at]
         forks.sort(key=lambda f: (-f.stargazers_count, -f.pushed_at.timestamp(), f.full_name))
-        pulls = _first(
-            self.repository.get_pulls(state="all", sort="updated", direction="desc"), most
-        )
+        pulls = self.repository.get_pulls(state="all", sort="updated", direction="desc")
+        day = lambda moment: moment.date().isoformat()  # noqa: E731
         return (
             *(
-                Head(
-                    f.full_name,
-                    f"{f.owner.login}:{f.default_branch}",
-                    0,
-                    False,
-                    f.pushed_at.date().isoformat(),
-                    f.description or "",
-                )
+                Head(f.full_name, f"{f.owner.login}:{f.default_branch}", 0, False, day(f.pushed_at))
                 for f in forks[:most]
             ),
             *(
-                Head(
-                    f"pull/{p.number}",
-                    p.head.sha,
-                    p.number,
-                    p.merged_at is not None,
-                    p.updated_at.date().isoformat(),
-                    p.title,
-                )
-                for p in pulls
+                Head(f"pull/{p.number}", p.head.sha, p.number, bool(p.merged_at), day(p.updated_at))
+                for p in islice(pulls, most)
             ),
         )
 
@@ -116,61 +99,42 @@ class Forge:
         """One head compared with upstream; None where it is not ahead. A pull request is asked for
         itself: its fork may be gone.
         """
+        return _answer_of(head.name, lambda: self._delta(head))
+
+    def _delta(self, head: Head) -> Delta | None:
         if head.number:
-            pull = _answer_of(head.name, lambda: self.repository.get_pull(head.number))
-            files, commits = (
-                _answer_of(head.name, lambda: list(pull.get_files())),
-                _answer_of(head.name, lambda: list(pull.get_commits())),
-            )
-            base, sha, message = (
-                pull.base.sha,
-                pull.head.sha,
-                [(pull.head.sha, f"{pull.title}\n\n{pull.body or ''}")],
-            )
+            pull = self.repository.get_pull(head.number)
+            files, commits = list(pull.get_files()), list(pull.get_commits())
+            base, sha = pull.base.sha, pull.head.sha
+            messages = [(sha, f"{pull.title}\n\n{pull.body or ''}")]
         else:
-            compared = _answer_of(head.name, lambda: self.repository.compare(self.head, head.spec))
+            compared = self.repository.compare(self.head, head.spec)
             if not compared.ahead_by:
                 return None
-            files, commits = compared.files, _answer_of(head.name, lambda: list(compared.commits))
-            base, sha, message = compared.merge_base_commit.sha, "", []
-        listed = [(c.sha, c.commit.message) for c in reversed(commits) if len(c.parents) < 2]
-        changes = [
-            file_change(
-                f.filename,
-                f.previous_filename or f.filename,
-                _STATES.get(f.status, "changed"),
-                masked(f.patch),
-            )
-            for f in files
-            if f.patch and role_of(f.filename) != "vendored"
-        ]
-        read = {change.path for change in changes}
-        left_out = [
-            f"{f.filename}: {'vendored' if role_of(f.filename) == 'vendored' else 'binary or large'}, {f.changes} lines"
-            for f in files
-            if f.filename not in read
-        ]
-        sha = sha or (commits[-1].sha if commits else "")
+            files, commits = compared.files, list(compared.commits)
+            base, sha = compared.merge_base_commit.sha, commits[-1].sha if commits else ""
+            messages = []
+        own = [(c.sha, c.commit.message) for c in reversed(commits) if len(c.parents) < 2]
+        changes, left_out = [], []
+        for f in files:
+            vendored = role_of(f.filename) == "vendored"
+            if f.patch and not vendored:
+                state, before = _STATES.get(f.status, "changed"), f.previous_filename or f.filename
+                changes.append(file_change(f.filename, before, state, masked(f.patch)))
+            else:
+                why = "vendored" if vendored else "binary or large"
+                left_out.append(f"{f.filename}: {why}, {f.changes} lines")
         return Delta(
             fork=head.name,
             head=sha,
             base=base,
             merged=head.merged,
             date=head.pushed,
-            commits=tuple((sha, masked(text)) for sha, text in listed + message),
+            commits=tuple((sha, masked(text)) for sha, text in own + messages),
             changes=tuple(changes),
             files=tuple(sorted(f.filename for f in files)),
             left_out=tuple(left_out),
         )
-
-
-def _first(rows, most: int) -> list:
-    listed = []
-    for row in rows:
-        listed.append(row)
-        if len(listed) >= most:
-            break
-    return listed
 
 
 def _answer_of(name: str, ask: Callable):
@@ -196,45 +160,34 @@ def _connection_class(session: NetworkSession, api: str):
 
     class Connection(threading.local):
         def __init__(self, host, port=None, retry=None, pool_size=None, timeout=None, verify=True):
-            self.host, self.answer = host, (0, {}, "")
+            self.host, self.status, self.headers, self.text = host, 0, {}, ""
 
         def request(self, verb, url, input, headers, stream=False):
             if verb != "GET" or input is not None:
                 raise KbError(f"{verb} {url}: research only reads")
             address = url if "://" in url else f"{parts.scheme}://{parts.netloc}{url}"
+            accept = headers.get("Accept", "application/vnd.github+json")
             try:
-                reply = session.get(
-                    address, accept=headers.get("Accept", "application/vnd.github+json")
-                )
+                reply = session.get(address, accept=accept)
+                self.status, self.text = reply.status, reply.body.decode("utf-8", "replace")
+                self.headers = {k: v for k, v in reply.headers.items() if k in _READ_HEADERS}
             except Unavailable as error:
                 if error.status in (0, 403, 429):
                     raise
-                self.answer = (
-                    error.status,
-                    {"content-type": "application/json"},
-                    '{"message": "Not Found"}' if error.status == 404 else "{}",
-                )
-            else:
-                kept = {
-                    k: v for k, v in reply.headers.items() if k in ("link", "content-type", "etag")
-                }
-                self.answer = (reply.status, kept, reply.body.decode("utf-8", "replace"))
+                self.status, self.headers = error.status, {"content-type": "application/json"}
+                self.text = '{"message": "Not Found"}' if error.status == 404 else "{}"
 
         def getresponse(self):
             return self
 
-        @property
-        def status(self):
-            return self.answer[0]
-
         def getheaders(self):
-            return self.answer[1].items()
+            return self.headers.items()
 
         def read(self):
-            return self.answer[2]
+            return self.text
 
         def close(self):
-            self.answer = (0, {}, "")
+            self.text = ""
 
     return Connection
 

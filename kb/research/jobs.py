@@ -100,14 +100,18 @@ def file_of(file: Path, key: str, stated: Mapping[str, str], session: NetworkSes
     return _material(document, data, media_type, about | known), ()
 
 
+def digest_note(data: bytes) -> str:
+    """What a capture notes of the bytes that it was made from."""
+    return f"sha256 as it came: {hashlib.sha256(data).hexdigest()}"
+
+
 def _material(
     document: CapturedDocument, data: bytes, media_type: str, about: Mapping[str, str]
 ) -> SourceMaterial:
     """What is captured of a document: of a PDF or a page of HTML its bytes as well."""
     end = next((end for end in ("html", "pdf") if end in media_type), "")
-    digest = {"note": f"sha256 as it came: {hashlib.sha256(data).hexdigest()}"}
     return SourceMaterial(
-        **document.stated() | about | digest,
+        **document.stated() | about | {"note": digest_note(data)},
         text=document.text,
         hidden=document.hidden,
         files={f"original.{end}": (data, media_type)} if end else {},

@@ -13,17 +13,13 @@ _LEAST_UNSEEN = 12
 # Points beyond a page's edge that a margin note may stand.
 _EDGE = 72
 _STARTED = ("/JavaScript", "/Launch", "/SubmitForm", "/ImportData")
-_LEAST_LINES = 5
-_PROSE_WORDS = 3
 # A hyphen that typesetting put at a line's end. Where the next line begins in a small letter the
 # word goes on.
 _HYPHENATED = re.compile(r"(?<=[a-zà-ÿ])[-\u2010\u00ad]\n(?=[a-zà-ÿ])")
 
 
 def texts_of_pdf(data: bytes) -> list[str]:
-    """Pages in order, columns one after the other, words at line ends joined, formulas and tables
-    as the page draws them; then what no reader sees: text drawn unseen, and actions, never run.
-    """
+    """Pages in order, each as it is drawn, words at line ends joined; then what no reader sees: text drawn unseen, and actions, never run."""
     import pypdf
     from pypdf.errors import PyPdfError
 
@@ -98,52 +94,13 @@ class _Ink:
 
 def _page_text(page, unseen: list[str]) -> str:
     ink = _Ink(page)
-    plain = page.extract_text(visitor_operand_before=ink.operand, visitor_text=ink.text)
+    text = page.extract_text(visitor_operand_before=ink.operand, visitor_text=ink.text)
     unseen += ink.unseen
-    # A page that draws its columns one after the other has many more lines than rows; one that
-    # draws across both has not.
-    rows = [row for row in page.extract_text(extraction_mode="layout").split("\n") if row.strip()]
-    if sum(bool(line.strip()) for line in plain.split("\n")) > 1.3 * len(rows):
-        return plain
-    return _by_columns(rows) or plain
+    return text
 
 
-def _by_columns(rows: list[str]) -> str:
-    """Rows of a page in two columns of prose, one column after the other between rows that run over
-    both; empty for any other page.
-    """
-    gutter = _gutter(rows)
-    if not gutter:
-        return ""
-    out: list[str] = []
-    left: list[str] = []
-    right: list[str] = []
-    for row in [*rows, "x" * (gutter + 2)]:
-        if row[gutter - 1 : gutter + 1].strip():
-            out += [*left, *right, row.strip()]
-            left, right = [], []
-        else:
-            left += [row[:gutter].strip()] if row[:gutter].strip() else []
-            right += [row[gutter:].strip()] if row[gutter:].strip() else []
-    return "\n".join(out[:-1])
-
-
-def _gutter(rows: list[str]) -> int:
-    """Where two columns part: two blanks in most rows, with words enough on both sides that it is
-    no table; 0 where there is none.
-    """
-    width = max(map(len, rows), default=0)
-    best, most = 0, 0
-    for at in range(width // 3, 2 * width // 3 + 1):
-        parted = [
-            r
-            for r in rows
-            if len(r) > at and not r[at - 2 : at].strip() and r[:at].strip() and r[at:].strip()
-        ]
-        prose = [r for r in parted if min(len(r[:at].split()), len(r[at:].split())) >= _PROSE_WORDS]
-        if len(prose) > most:
-            best, most = at, len(prose)
-    return best if most >= max(_LEAST_LINES, len(rows) // 2) else 0
+# What reading a file that means harm may end in.
+_BROKEN = (ValueError, RecursionError, LookupError, TypeError, AttributeError, OverflowError)
 
 
 def main() -> int:
@@ -154,16 +111,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
         texts = texts_of_pdf(sys.stdin.buffer.read())
-    except (
-        ValueError,
-        MemoryError,
-        RecursionError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-    ) as error:
+    except (*_BROKEN, MemoryError) as error:
         print(f"{error or type(error).__name__}", file=sys.stderr)
         return 1
     shown = "\0".join(text.replace("\0", "") for text in texts)
