@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 
 from kb.refuted.card import Card
 from kb.refuted.intent import Aim, subject_of, terms_in
-from kb.refuted.moves import Move, Role, difference, move_of, pulled, united
+from kb.refuted.moves import Move, Role, difference, pulled, united
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.reasons import condition_of, reason_of
 from kb.refuted.statements import RunAim, Statement
-from kb.refuted.values import canonical
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict, place_of, type_of_folder
 from kb.store import Kept, digest_of, row_of
 from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
-from kb.trail.levers import OPPOSITE, switch_of
+from kb.trail.levers import OPPOSITE
 
 if TYPE_CHECKING:
     from kb.graph import Graph
@@ -95,7 +94,7 @@ def _statement_cards(
     by_label: dict[str, list[Card]] = defaultdict(list)
     for path, card in failed.items():
         by_label[str(card.number)].append(card)
-        by_label[path.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
+        by_label[_stem(path)].append(card)
     sources: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     for path, listed in statements:
@@ -159,38 +158,25 @@ def _status(e: Facts, run: RunAim) -> str:
 
 def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
     """The aims of all runs, where a run's page gives its whole command: what that sets otherwise than its parent's is what it moves."""
-    by_name = {
-        (e.target, name): e.path
-        for e in trail.experiments
-        for name in (e.path, e.path.rsplit("/", 1)[-1].removesuffix(".md"))
-    }
+    by_name = {(e.target, _stem(e.path)): runs[e.path] for e in trail.experiments}
     complete = dict(runs)
     for e in trail.experiments:
-        run = runs[e.path]
-        parent = (
-            by_name.get((e.target, e.parent.rsplit("/", 1)[-1].removesuffix(".md")))
-            if e.parent
-            else None
-        )
-        if not parent or parent == e.path or not run.aim.command or not runs[parent].aim.command:
+        run, parent = runs[e.path], by_name.get((e.target, _stem(e.parent or "")))
+        aim = run.aim
+        declared = any(m.role is Role.DECLARED for m in aim.moves)
+        if declared or parent in (None, run) or not (aim.command and parent.aim.command):
             continue
-        if any(m.role is Role.DECLARED for m in run.aim.moves):
-            continue
-        moved = difference(_moves(run.aim.command), _moves(runs[parent].aim.command))
-        held = {canonical(switch_of(v.name)[0]) for v in run.aim.command} - {m.key for m in moved}
-        rest = tuple(
-            m for m in run.aim.moves if not (m.key in held and m.role in (Role.NAMED, Role.SET))
-        )
-        terms = {**run.aim.terms, **{"=" + m.key: 1.0 for m in moved}}
-        complete[e.path] = replace(
-            run,
-            aim=replace(run.aim, moves=united([moved, rest]), terms=dict(sorted(terms.items()))),
-        )
+        moved = difference(aim.command, parent.aim.command)
+        held = {m.key for m in aim.command} - {m.key for m in moved}
+        rest = [m for m in aim.moves if m.key not in held or m.role not in (Role.NAMED, Role.SET)]
+        terms = aim.terms | {"=" + m.key: 1.0 for m in moved}
+        own = replace(aim, moves=united([moved, rest]), terms=dict(sorted(terms.items())))
+        complete[e.path] = replace(run, aim=own)
     return complete
 
 
-def _moves(command: Iterable[Lever]) -> list[Move]:
-    return [move_of(v.name, v.value, role=Role.NAMED) for v in command]
+def _stem(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".md")
 
 
 def _of_experiment(e: Facts, run: RunAim) -> Card:

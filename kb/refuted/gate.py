@@ -13,13 +13,13 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 
 from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import Aim, aim_of_proposal, terms_in
+from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
     by_value,
     differences,
@@ -30,7 +30,6 @@ from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
 from kb.refuted.values import same_value
 from kb.run.record import Lever
-from kb.schema import records_run
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment, targets
@@ -99,13 +98,12 @@ _HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A proposal as the tables are asked about it: what it pulls, and its sentences."""
+    """A proposal as the tables are asked about it: what it pulls."""
 
     text: str
     target: str
     at: Moment | None
     aim: Aim
-    sentences: tuple[str, ...]
     pulls: dict[str, Move]
 
 
@@ -118,13 +116,8 @@ class _Meeting:
     speaks: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A card, the length of the vector of its words (as rare as they are on the target of the question), and what it pulls."""
-
-    card: Card
-    length: float
-    pulls: dict[str, Move]
+# A card, the length of the vector of its words (as rare as they are on the target of the question), and what it pulls.
+_Candidate = tuple[Card, float, dict[str, Move]]
 
 
 class Gate:
@@ -147,7 +140,6 @@ class Gate:
             target,
             at,
             aim,
-            tuple(sentences_of(text)),
             self.rarity.pulls(aim, target),
         )
         best: dict[str, _Meeting] = {}
@@ -200,17 +192,13 @@ class Gate:
         for term in sorted(weights, key=lambda t: (-rare(t), t)):
             left -= self.rarity.counts("")[1].get(term, 0)
             terms += [term] if left > 0 else []
-        where, values = (
-            ("", [])
-            if question.at is None
-            else (" and (date, serial, evidence) < (?, ?, ?)", list(question.at))
-        )
+        earlier = " and (date, serial, evidence) < (?, ?, ?)" if question.at else ""
         sums: dict[tuple[int, str], float] = defaultdict(float)
         most: dict[tuple[int, str], float] = defaultdict(float)
         pulling: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
-            where t.term in ({",".join("?" * len(terms))}){where}"""
-        for term, number, weight, target in self.db.execute(query, [*terms, *values]):
+            where t.term in ({",".join("?" * len(terms))}){earlier}"""
+        for term, number, weight, target in self.db.execute(query, [*terms, *(question.at or ())]):
             place = number, target
             worth = weights[term] * weight * rare(term) * _kinship(question.target, target)
             sums[place] += worth
@@ -224,7 +212,7 @@ class Gate:
             card = self._card(place[0], question.target)
             # One word in common, alone, may be chance: none counts for more than half of what is shared.
             shared = sums[place] - max(0.0, most[place] - _HALF * sums[place])
-            ranked.append((card, shared / (length * card.length or 1.0)))
+            ranked.append((card, shared / (length * card[1] or 1.0)))
         return ranked
 
     def _card(self, number: int, target: str) -> _Candidate:
@@ -234,17 +222,17 @@ class Gate:
             card = value_of(self.db.execute(query, (number,)).fetchone()[0], Card)
             words = (w * self.rarity.of(term, target) for term, w in card.aim.terms.items())
             pulls = self.rarity.pulls(card.aim, card.target)
-            self.cards[number, target] = _Candidate(card, math.hypot(*words), pulls)
+            self.cards[number, target] = card, math.hypot(*words), pulls
         return self.cards[number, target]
 
     def _meeting(self, question: _Question, candidate: _Candidate, cosine: float) -> _Meeting:
-        card = candidate.card
+        card, _, pulls = candidate
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
         by_then = question.at is None or later is not None and later.order < question.at
         card = as_of(card, by_then=by_then)
-        alike = likeness_of(question.pulls, candidate.pulls)
+        alike = likeness_of(question.pulls, pulls)
         if not alike.lever and cosine >= _SHOWN:
-            alike = by_value(question.pulls, candidate.pulls, question.aim.terms)
+            alike = by_value(question.pulls, pulls, question.aim.terms)
         kind, lever = alike.kind, alike.lever
         # What already differs in value or way was tried only where a run of this target tried it.
         own = (
@@ -257,20 +245,10 @@ class Gate:
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
-        same_target = question.target in ("", card.target)
-        is_named = not card.is_statement and _name_words(card.evidence) <= question.aim.terms.keys()
-        near = (score >= _ALIKE or is_named) and not _apart(question.aim, card.aim)
+        near = score >= _ALIKE and not _apart(question.aim, card.aim)
+        speaks = near and question.target in ("", card.target)
         worth = min(1.0, score * (_HALF if card.is_statement else 1.0))
-        return _Meeting(_match(question, card, kind, lever, worth), decides, same_target and near)
-
-
-@lru_cache(maxsize=1 << 12)
-def _name_words(path: str) -> frozenset[str]:
-    """Words of the name that its author gave to the page of a run, two at least: whoever says them all means it."""
-    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
-    name = folder if records_run(folder, stem, reports=True) else stem
-    words = frozenset(t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#")
-    return words if len(words) > 1 else frozenset([path])
+        return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
 
 
 def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:
@@ -348,7 +326,7 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     names = re.escape(name)
     if labels and question.target == card.target:
         names += rf"|(?<![\w-])(?:{'|'.join(labels)}|run|exp)[a-z]*[ -]?0*{card.number}(?!\d)"
-    for sentence in question.sentences:
+    for sentence in sentences_of(question.text):
         if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
             return cut(sentence, 400)
     return ""

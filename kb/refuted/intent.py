@@ -42,7 +42,7 @@ class Aim:
     moves: tuple[Move, ...] = ()
     direction: str = ""
     point: tuple[Lever, ...] = ()
-    command: tuple[Lever, ...] = ()
+    command: tuple[Move, ...] = ()
     wording: str = ""
 
 
@@ -150,7 +150,7 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
         moves,
         direction_in(claims[0], " ".join(claims[1:])[:400]),
         _point([readable(variant), *(p.text for p in parts)]),
-        tuple(Lever(m.name, m.value) for m in commands[0]) if commands else (),
+        commands[0] if commands else (),
         _wording([p.text for p in plain if p.label and _CLAIM.search(p.label)] or claims),
     )
 

@@ -306,7 +306,7 @@ def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
     return tuple(moves)
 
 
-def united(parts: Iterable[tuple[Move, ...]]) -> tuple[Move, ...]:
+def united(parts: Iterable[Iterable[Move]]) -> tuple[Move, ...]:
     """Levers of all parts of a text, the weightiest first. What moves or sets a lever first gives its value."""
     moves_by_key: dict[str, Move] = {}
     for move in (m for moves in parts for m in moves):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from kb.page import Page
 from kb.page.document import Block
@@ -32,8 +31,12 @@ CLAIM_HEAD = re.compile(
 )
 
 
-def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
-    """Rows whose verdict is that of a failure, and any below a heading of failures that do not say otherwise."""
+def table_failures(
+    page: Page, table: Block, anchor: str, mode: str, *, judged: bool = False
+) -> Iterator[Statement]:
+    """Rows whose verdict is that of a failure, and (unless only these are asked for) any below a heading of failures that do not say
+    otherwise.
+    """
     head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
     rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
     outcomes = _outcomes(head, rows, notes=notes)
@@ -45,20 +48,13 @@ def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator
         # A bare number is told by the head of its column where it names what was tried, and by nothing else.
         shown = map(_shown, cells, [head[0], *[""] * len(cells)])
         text = " · ".join(filter(None, shown))[:LONGEST]
-        if _has_won(verdicts, cells) or is_short(text) or is_settled(text):
+        won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
+        if won or is_short(text) or is_settled(text):
             continue
-        ended = _ended(cells, verdicts)
-        if not failing and not _has_lost(text, mode, gain or 0.0, notes=notes, ended=ended):
-            continue
-        statement = statement_in(page, "row", row.line, row.line, anchor, text)
-        because = _reason(cells, failing) or statement.because
-        yield replace(statement, because=because, has_verdict=bool(failing))
-
-
-def _reason(cells: list[str], failing: list[int]) -> str:
-    """The last cell behind the first failing one that is long enough for a reason."""
-    behind = (c for c in reversed(cells[min(failing, default=len(cells)) + 1 :]) if len(c) >= 20)
-    return next(behind, "")
+        if failing or not judged and _has_lost(text, mode, gain or 0.0, notes=notes):
+            because = _reason(cells[min(failing, default=len(cells)) + 1 :])
+            lines = range(row.line, row.line + 1)
+            yield statement_in(page, "row", lines, anchor, text, because=because)
 
 
 def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
@@ -79,10 +75,29 @@ def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int
     return columns if len(columns) == 1 else set()
 
 
+def _shown(cell: str, head: str) -> str:
+    if len(cell) > 4 or cell.strip("0123456789#."):
+        return cell
+    return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""
+
+
+def _has_lost(text: str, mode: str, gain: float, *, notes: bool) -> bool:
+    """Whether a row of which no cell says so failed: by the heading that it stands below, or in notes by its figures."""
+    listed = mode == "failed" or mode == "turned-down" and reports_failure(text)
+    return gain <= 0 and (listed or notes and gain < 0)
+
+
+def _reason(behind: list[str]) -> str:
+    """The last cell that is long enough for a reason."""
+    return next((c for c in reversed(behind) if len(c) >= 20), "")
+
+
 def _failing(
     cells: list[str], verdicts: Mapping[int, Verdict | None], kept: set[int], *, notes: bool
 ) -> list[int]:
-    """The cells that say that a row failed: by themselves, by the verdict that they hold, or as an owner's note on how it came out."""
+    """The cells that say that a row failed: by the verdict that they hold, by themselves, by a no where they say what was kept, or as an
+    owner's note on how it came out.
+    """
     # What a row is about stands first, unless it begins with how that came out.
     about = int(0 in verdicts)
     return [
@@ -100,28 +115,3 @@ def _failing(
             and failure_in(cell, is_try=True)
         )
     ]
-
-
-def _has_won(verdicts: Mapping[int, Verdict | None], cells: list[str]) -> bool:
-    won = (Verdict.SUPPORTED, Verdict.BASELINE)
-    return any(v in won for v in verdicts.values()) or any("✅" in c for c in cells)
-
-
-def _has_lost(text: str, mode: str, gain: float, *, notes: bool, ended: bool) -> bool:
-    """Whether a row of which no cell says so failed: by the heading that it stands below, as its words tell, or in notes by its figures."""
-    if gain > 0:
-        return False
-    listed = mode == "failed" or mode == "turned-down" and reports_failure(text)
-    return listed or notes and gain < 0 or ended and bool(failure_in(text))
-
-
-def _ended(cells: list[str], verdicts: Mapping[int, Verdict | None]) -> bool:
-    """Whether the first cell says only that it ended ("closed"), and the rest of the row may tell how."""
-    return 0 in verdicts and canonical_verdict(cells[0].partition("(")[0]) is None
-
-
-def _shown(cell: str, head: str) -> str:
-    """A cell as a statement tells it: a number only in the first column, by what its head calls it."""
-    if len(cell) > 4 or cell.strip("0123456789#."):
-        return cell
-    return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""

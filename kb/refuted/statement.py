@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from kb.graph.paths import target_of
 from kb.page import Page
-from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_text
 from kb.schema import NOTES
 from kb.text import sentences_of
@@ -18,9 +17,7 @@ from kb.trail.reported import report_in
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One refuted statement as written: `kind` is hypothesis, principle, bullet or row; `cites` are pages its links lead to;
-    `has_verdict`: a cell of the row says that it failed.
-    """
+    """One refuted statement as written: `kind` is hypothesis, principle, bullet, row or attempt; `cites` are pages its links lead to."""
 
     kind: str
     line: int
@@ -30,7 +27,6 @@ class Statement:
     delta: str
     cites: tuple[str, ...]
     aim: Aim
-    has_verdict: bool = False
 
 
 # A statement that is longer than this many characters holds data, not words; a page with more dead ends than `MOST` is a dump of data.
@@ -57,10 +53,8 @@ CROSSES = "❌✗✘🚫"
 
 def is_note(page: Page) -> bool:
     """Whether a page holds its owner's notes on what was done: it is of no type of its own, or a note or decision as other wikis keep them."""
-    if page.type == "page":
-        return True
     words = {page.field("type").lower(), *page.folder.lower().split("/")}
-    return any(words & {name, folder} for name, folder in NOTES.items())
+    return page.type == "page" or any(words & {name, folder} for name, folder in NOTES.items())
 
 
 def is_short(text: str) -> bool:
@@ -72,43 +66,39 @@ def reports_failure(text: str) -> bool:
     return bool(LOSS.search(text)) or ReportKind.FAILED in reports
 
 
-def prose_between(document: Document, start: int, end: int) -> str:
-    return " ".join(
-        " ".join(b.plain.split()) for b in document.between(start, end) if b.kind == "paragraph"
-    )
-
-
-def statement_in(page: Page, kind: str, start: int, end: int, anchor: str, text: str) -> Statement:
+def statement_in(
+    page: Page,
+    kind: str,
+    lines: range,
+    anchor: str,
+    text: str,
+    *,
+    because: str = "",
+    about: str = "",
+) -> Statement:
+    """A statement that stands on some lines; why it failed stands behind its own dash or colon where nothing else tells, and so does
+    what it is `about` in front of it ("Hash index: as slow").
+    """
     # Not inside a bracket: the reason would lose its beginning.
     cuts = _BECAUSE.finditer(text, min(20, len(text)))
-    ends = next(
-        (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None
-    )
+    whole = (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start()))
+    ends = None if because else next(whole, None)
     delta = _DELTA.search(text)
+    led = _LED.match(text)
     return Statement(
         kind,
-        start,
+        lines.start,
         anchor,
         text[:LONGEST],
-        text[ends.end() :][:500].strip() if ends else "",
+        (text[ends.end() :] if ends else because)[:500].strip(),
         delta[0] if delta else "",
-        cites_on(page, start, max(start + 1, end)),
-        aim_of_text(_subject(text)),
+        cites_on(page, lines),
+        aim_of_text(about or (led[1] if led else text[:LONGEST])),
     )
 
 
-def _subject(text: str) -> str:
-    """What a statement is about: its lead where a colon or a dash parts it from what came of it ("Hash index: as slow"), else all of it."""
-    match = _LED.match(text)
-    return match[1] if match else text[:LONGEST]
-
-
-def cites_on(page: Page, start: int, end: int) -> tuple[str, ...]:
-    """Paths that links on lines `start` to `end` (excluded) lead to, in order."""
-    cites: dict[str, None] = {}
-    for link in page.links:
-        if start <= link.line < end and link.kind in ("inline", "auto"):
-            where = target_of(link.href, folder=page.folder)
-            if where and where[0].endswith(".md"):
-                cites[where[0]] = None
-    return tuple(cites)
+def cites_on(page: Page, lines: range) -> tuple[str, ...]:
+    """Paths that links on these lines lead to, in order."""
+    hrefs = (x.href for x in page.links if x.line in lines and x.kind in ("inline", "auto"))
+    targets = (target_of(href, folder=page.folder) for href in hrefs)
+    return tuple(dict.fromkeys(t[0] for t in targets if t and t[0].endswith(".md")))
