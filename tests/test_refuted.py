@@ -266,7 +266,7 @@ def test_what_a_machine_poured_into_cells_titles_and_levers_is_cut_before_it_is_
         ):
             made = page.read(path, data.encode())
             # Read whole, each of these takes minutes.
-            assert len(statements_of(made, data, facts=trail.facts_of(made, data)) or b"") < 50_000
+            assert len(statements_of(made, data, facts=trail.facts_of(made, data, {})) or b"") < 50_000
 
 
 def test_what_a_page_says_of_its_outcome_is_read_once_however_many_headings_tell_of_one(monkeypatch):
@@ -433,5 +433,5 @@ def test_a_thing_taken_back_is_a_failure_in_any_words_and_terms_and_drawbacks_ar
 )
 def test_a_verdict_without_a_verdicts_word_is_what_its_first_sentence_reports(text, verdict):
     read = page.read("wiki/experiments/t/2026-01-02-v001-door.md", text.encode())
-    found = from_row(trail.facts_of(read, text)).verdict.canonical
+    found = from_row(trail.facts_of(read, text, {})).verdict.canonical
     assert (found if found != "other" else None) == verdict
