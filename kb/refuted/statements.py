@@ -149,7 +149,7 @@ def _mode(title: str) -> str:
 def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
     """Sections that set something and give figures before and after, and of which no statement tells that it failed."""
     lines = text.split("\n")
-    ends = [*(s.start for s in page.sections[1:]), len(lines) + 1]
+    ends = [*(s.start for s in page.sections), len(lines) + 1][1:]
     for section, end in zip(page.sections, ends, strict=True):
         body = "\n".join(lines[section.start : end - 1])
         if section.anchor in known or len(body) > _LONGEST_ATTEMPT:
