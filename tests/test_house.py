@@ -27,7 +27,7 @@ BUDGETS = {
     "site": 2245,
     "research": 2225,
     "profiles": 1602,
-    "refuted": 1863,
+    "refuted": 1869,
     "slices": 1663,
     "lint": 1123,
     "indexes": 1070,

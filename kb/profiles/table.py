@@ -147,18 +147,20 @@ def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     warnings = [w for r in kept for w in r.warnings]
     if beside := len(readings) - len(kept):
         warnings.append(f"{beside} host table(s) left out: shares are of device time")
-    stepped = [r for r in kept if r.steps and r.step_time is not None]
-    whole = math.fsum(r.step_time for r in stepped)
     return replace(
         kept[0],
         costs=tuple(c for r in kept for c in r.costs),
         tracks=sum(r.tracks for r in kept),
         idle=_total(r.idle for r in kept),
-        steps=max((r.steps for r in stepped), default=None),
-        step_time=whole / len(stepped) if stepped else None,
+        steps=max(r.steps or 0 for r in kept) or None,
+        step_time=_mean([r.step_time for r in kept if r.steps and r.step_time is not None]),
         facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _mean(times: Sequence[float]) -> float | None:
+    return math.fsum(times) / len(times) if times else None
 
 
 def _refuse_several(names: set[str], message: str) -> None:

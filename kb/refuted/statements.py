@@ -244,10 +244,9 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     owner's notes every entry, answer or section that reports a failure first.
     """
     document, notes = document_of(text), is_note(page)
-    heads = [b for b in document.blocks if b.kind == "heading"]
-    outcomes = any(label_kind(head.plain) == "outcome" for head in heads)
-    has_failed = outcomes and outcome_verdict(labelled_verdict(passages_of(text))) in FAILED
-    of_decision = page.type == "analysis" or any(h.plain.lower() in _DECISION for h in heads)
+    titles = [b.plain for b in document.blocks if b.kind == "heading"]
+    has_failed = _has_failed(text, titles)
+    of_decision = page.type == "analysis" or not _DECISION.isdisjoint(map(str.lower, titles))
     mentions = notes and not of_decision
     for part in _list_parts(page, document):
         reported, read_to = [], 0
@@ -263,6 +262,12 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         for at in part.places:
             if document.blocks[at].line >= read_to:
                 yield from _of_block(page, document, at, part, mentions=told)
+
+
+def _has_failed(text: str, titles: list[str]) -> bool:
+    """Whether the labels of a page that has a section for what came of it tell of a failure."""
+    outcomes = any(label_kind(title) == "outcome" for title in titles)
+    return outcomes and outcome_verdict(labelled_verdict(passages_of(text))) in FAILED
 
 
 def _of_heading(page: Page, document: Document, part: _ListPart) -> Iterator[Statement]:
@@ -330,19 +335,25 @@ def _reported(
             told = f"{struck[1]}: {rest}"
             yield statement_in(page, "bullet", lines, anchor, told, because=rest, about=struck[1])
         return
-    asks, answer = subject or text[:200], text if subject else text.partition("?")[2]
+    asks = subject or text[:200]
     if "?" in asks and (subject or "? " in asks):
-        question, answer = (subject or text).partition("?")[0], answer.strip()
-        is_no = _ANSWERED_NO.match(answer) or failure_in(answer)
-        report, _ = report_in(answer, is_try=True)
-        if is_no and not _OF_HARM.search(question) and report in (ReportKind.FAILED, None):
-            told = f"{question}: {answer}"
-            about = f"{question}? {' '.join(sentences_of(answer)[:2])}"
-            yield statement_in(page, "bullet", lines, anchor, told, because=answer, about=about)
+        question, _, answer = f"{subject} {text}".strip().partition("?")
+        yield from _answered(page, lines, anchor, question, answer.strip())
     elif not is_short(text) and not ADVICE.match(subject or text) and (failure := failure_in(text)):
         told = ". ".join(filter(None, (subject, failure[0] if whole else "")))
         because = text if subject else failure[1]
         yield statement_in(page, "bullet", lines, anchor, told, because=because)
+
+
+def _answered(
+    page: Page, lines: range, anchor: str, question: str, answer: str
+) -> Iterator[Statement]:
+    is_no = _ANSWERED_NO.match(answer) or failure_in(answer)
+    report, _ = report_in(answer, is_try=True)
+    if is_no and not _OF_HARM.search(question) and report in (ReportKind.FAILED, None):
+        told, about = f"{question}: {answer}", " ".join(sentences_of(answer)[:2])
+        about = f"{question}? {about}"
+        yield statement_in(page, "bullet", lines, anchor, told, because=answer, about=about)
 
 
 def _item(
