@@ -220,7 +220,8 @@ def test_nothing_to_measure_is_said(loop, tmp_path):
     path = loop.open("a=1")
     assert "same code as its parent" in loop.run("run", path, ok=(2,)).stderr
     assert "no commit 'nowhere'" in loop.run("run", path, "--commit", "nowhere", ok=(2,)).stderr
-    assert "no git repository" in loop.run("run", path, "--repo", str(tmp_path), ok=(2,)).stderr
+    loop.state(repository=str(tmp_path))
+    assert "no git repository" in loop.run("run", path, ok=(2,)).stderr
     assert "nothing is measured yet" in loop.run("close", path, ok=(2,)).stderr
     done = loop.closed(path, "--overrule", "inconclusive", "--reason", "the machine is gone")
     assert done["verdict"] == "inconclusive" and "Nothing was measured." in loop.page(path)

@@ -33,7 +33,6 @@ _BUILD_FILES = (
 class CodeChoice:
     """Which code is measured, and how often; what is empty is as the target page says."""
 
-    repo: str = ""
     commit: str = ""
     snapshot: bool = False
     set: tuple[str, ...] = ()
@@ -144,7 +143,7 @@ def refuse_unchanged(
     layout: store.Layout, target: Target, choice: RunChoice, *, parent: str, code: str
 ) -> None:
     """Raises KbError, before a page is filed, where what stands to be measured is its parent's code."""
-    repository = worktree.top_of(repository_of(layout, target, folder=choice.repo))
+    repository = worktree.top_of(repository_of(layout, target))
     commit = parent_commit(layout, parent, code, repository, name=target.path or target.name)
     without = worktree.own_folders(layout, repository)
     if commit and choice.commit:

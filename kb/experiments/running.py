@@ -55,8 +55,7 @@ def run(
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = stub_in_flight(layout, path, filed=bool(choice.more))
         attempt = standing_attempt(layout, stub, choice)
-        before = str(layout.root / attempt.plan.repository) if attempt else ""
-        folder = repository_of(layout, target, folder=choice.repo or before)
+        folder = repository_of(layout, target)
         repository = worktree.top_of(folder)
         if attempt and not choice.more:
             note(

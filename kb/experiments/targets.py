@@ -44,7 +44,7 @@ class Target(Method):
     """A target page's front matter. `path` is empty where there is no page; `bounds` hold for a correct result.
 
     `min_effect`, `noise` and `noise_limit` are (width, is it relative); without the first the kind of metric tells, without the last
-    there is no such rule. `writable` are folders that a sandboxed command may write to.
+    there is no such rule.
     """
 
     name: str
@@ -63,7 +63,6 @@ class Target(Method):
     artifact_folder: str = "artifacts"
     sandbox: str = ""
     network: bool = False
-    writable: tuple[str, ...] = ()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -207,24 +206,19 @@ _READERS: dict[str, Callable[[Page, str], object]] = {
     "artifact_folder": _folder,
     "sandbox": lambda page, key: page.field(key).lower(),
     "network": lambda page, key: page.field(key).lower() in ("yes", "true", "on"),
-    "writable": Page.words,
 }
 
 
-def repository_of(layout: store.Layout, target: Target, *, folder: str = "") -> Path:
-    """Folder of the repository that a loop optimizes: `folder`, else the target page's `repository:`, relative to the knowledge base.
+def repository_of(layout: store.Layout, target: Target) -> Path:
+    """Folder of the repository that a loop optimizes: the target page's `repository:`, relative to the knowledge base.
 
     Raises KbError where that is no folder (a web address among them).
     """
-    where = Path(folder or target.repository).expanduser()
-    place = where if folder else layout.root / where
-    if not folder and not target.repository:
+    place = layout.root / Path(target.repository).expanduser()
+    if not target.repository or not place.is_dir():
+        what = f"'{target.repository}' is no folder here" if target.repository else "is not said"
         raise KbError(
-            f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in {layout.page(f'targets/{target.name}.md')}"
-        )
-    if not place.is_dir():
-        raise KbError(
-            f"the repository '{where}' of {layout.page(f'targets/{target.name}.md')} is no folder here; mend `repository:`, seen from {layout.root}, or say "
-            "`--repo FOLDER`; a result measured elsewhere is filed with --record FILE"
+            f"{layout.page(f'targets/{target.name}.md')}: its `repository:` {what}; name it as seen from {layout.root}; "
+            "a result measured elsewhere is filed with --record FILE"
         )
     return place.resolve()

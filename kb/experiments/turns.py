@@ -152,14 +152,13 @@ class Bench:
         own = os.path.realpath(os.path.expanduser("~"))
         above = own not in ("/", "/tmp") and not own.startswith("/tmp/")
         shown = sorted(e.path for e in os.scandir("/tmp") if e.is_dir(follow_symlinks=False))
-        writable = (os.path.realpath(os.path.expanduser(w)) for w in self.target.writable)
         mounts = [
             *([("over", own, self.over[side])] if above else []),
             ("write", "/tmp", os.fspath(home / "tmp")),
             *(("read", p, p) for p in shown if not p.startswith(f"/tmp/{_HOMES}")),
             ("hide", os.fspath(self.layout.state.resolve()), ""),
             ("write", os.fspath(home), os.fspath(home)),
-            *(("write", p, p) for p in (*self._pinned(plan, home), *writable) if os.path.isdir(p)),
+            *(("write", p, p) for p in self._pinned(plan, home) if os.path.isdir(p)),
         ]
         mounts += [("hide", door, "") for door in _doors(network=self.target.network)]
         return Walls(self.target.network, tuple(mounts))

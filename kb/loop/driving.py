@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.experiments.stub import sealed_pages, stub_at
-from kb.experiments.targets import Target, target_named
+from kb.experiments.targets import Target, repository_of, target_named
 from kb.experiments.worktree import dirt_of, git, own_folders
 from kb.slices.tokens import tokens_of
 from kb.text import cut, one_line
@@ -150,7 +150,7 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     """Lines of the experiments since the loop was begun, why it ended, and the tokens."""
     layout = caller.layout()
     target = target_named(layout, request.target)
-    repo = (layout.root / (target.repository or ".")).resolve()
+    repo = repository_of(layout, target)
     begun = f"{request.agent}, for {request.runs} experiments, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
     ledger = ledger_of(layout, request.target, now=caller.now, begun=begun, afresh=request.afresh)
     loop = Drive(request, caller, layout, target, repo, ledger)
@@ -297,7 +297,7 @@ def _filed(loop: Drive, commit: str) -> "Closed | None":
 
 
 def _try(loop: Drive, values: dict[str, object]) -> "Closed":
-    question = {"target": loop.request.target, "repo": str(loop.repo), **values}
+    question = {"target": loop.request.target, **values}
     return loop.caller.call("experiment try", question).value
 
 

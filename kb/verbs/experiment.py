@@ -83,7 +83,6 @@ class StatesCode(CodeChoice):
     """What is measured, and how often."""
 
     HELPS: ClassVar = {
-        "repo": option("the repository (default: the target page's)", metavar="FOLDER"),
         "commit": option("the change (default: HEAD of the repository)", metavar="REF"),
         "snapshot": flag(
             "measure the working tree with its uncommitted changes and untracked files, kept as a commit under refs/kb/"

@@ -104,7 +104,7 @@ def _attempt(
     counts = (request.repeats, request.most, request.more)
     if min(counts) < 0 or max(counts) > _MOST_RUNS:
         raise KbError(f"--repeats, --most and --more take numbers up to {_MOST_RUNS}")
-    same = ("page", "target", "repo", "more")
+    same = ("page", "target", "more")
     others = (f.name for f in fields(request) if f.name not in same and getattr(request, f.name))
     beside = [f"--{name.replace('_', '-')}" for name in others]
     if request.more and beside:
