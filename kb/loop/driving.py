@@ -62,61 +62,49 @@ _LONGEST = 400
 
 @dataclass(slots=True)
 class LoopLog:
-    """What was done since the loop was begun, as lines without their moment and cost, and what that has cost in all."""
+    """The file of a loop's log; `since` is when its last line was written by this process."""
 
     file: Path
     now: str
-    lines: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    tokens: int = 0
     since: float = field(default_factory=time.monotonic)
+
+    @property
+    def text(self) -> str:
+        return store.bytes_of(self.file).decode("utf-8", "replace") if self.file.is_file() else ""
+
+    @property
+    def entries(self) -> list[tuple[str, float, int]]:
+        """What was done since the loop was begun: the line of each step, its minutes, its tokens."""
+        lines = map(_LINE.fullmatch, self.text.splitlines())
+        entries = [(m[2], float(m[3]), int(m[4])) for m in lines if m]
+        begun = (n for n, entry in enumerate(entries) if entry[0].startswith(_BEGUN))
+        return entries[max(begun, default=0) :]
 
     def last(self, step: str) -> str:
         """Commit that the last line names, where that is of this step, so that the next one is still to be taken; else empty."""
-        line = self.lines[-1] if self.lines else ""
+        line = self.entries[-1][0]
         return line.split(": ")[1] if line.startswith(f"{step}: ") else ""
 
     @property
     def results(self) -> list[str]:
         """The lines of measured experiments."""
-        return [line for line in self.lines if not re.match(r"[a-z]+: ", line)]
-
-    @property
-    def minutes(self) -> float:
-        return (self.seconds + time.monotonic() - self.since) / 60
+        return [line for line, _, _ in self.entries if not re.match(r"[a-z]+: ", line)]
 
     def note(self, text: str, *, tokens: int = 0) -> None:
         """Write one line with the time since the last one and the tokens of this step."""
-        spent = time.monotonic() - self.since
+        spent, self.since = time.monotonic() - self.since, time.monotonic()
         line = cut(one_line(text), _LONGEST)
         shown = f"{self.now}  {line}  [{spent / 60:.2f} min, {tokens} tokens]\n"
-        earlier = (
-            store.bytes_of(self.file).decode("utf-8", "replace") if self.file.is_file() else ""
-        )
-        store.write(self.file, earlier + shown)
-        self.lines.append(line)
-        self.seconds, self.tokens, self.since = (
-            self.seconds + spent,
-            self.tokens + tokens,
-            time.monotonic(),
-        )
+        store.write(self.file, self.text + shown)
 
 
-def ledger_of(layout: store.Layout, target: str, *, now: str, begun: str, afresh: bool) -> LoopLog:
-    """The ledger of a target's loop: what is on file since it was begun, or, `afresh` and where nothing is, a line that begins it."""
+def log_of(layout: store.Layout, target: str, *, now: str, begun: str, afresh: bool) -> LoopLog:
+    """The log of a target's loop; `afresh`, and where nothing is on file, with a line that begins it."""
     name = re.sub(r"[^a-z0-9-]+", "-", target.lower())
-    ledger = LoopLog(layout.state / "loops" / f"{name}.log", now)
-    text = store.bytes_of(ledger.file).decode("utf-8", "replace") if ledger.file.is_file() else ""
-    for line in text.splitlines() if not afresh else ():
-        if match := _LINE.fullmatch(line):
-            if match[2].startswith(_BEGUN):
-                ledger.lines, ledger.seconds, ledger.tokens = [], 0.0, 0
-            ledger.lines.append(match[2])
-            ledger.seconds += 60 * float(match[3])
-            ledger.tokens += int(match[4])
-    if not ledger.lines:
-        ledger.note(f"{_BEGUN}{begun}")
-    return ledger
+    log = LoopLog(layout.state / "loops" / f"{name}.log", now)
+    if afresh or not log.entries:
+        log.note(f"{_BEGUN}{begun}")
+    return log
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +140,7 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     target = target_named(layout, request.target)
     repo = repository_of(layout, target)
     begun = f"{request.agent}, for {request.runs} experiments, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
-    ledger = ledger_of(layout, request.target, now=caller.now, begun=begun, afresh=request.afresh)
+    ledger = log_of(layout, request.target, now=caller.now, begun=begun, afresh=request.afresh)
     loop = Drive(request, caller, layout, target, repo, ledger)
     commit = ledger.last("changed")
     commits = git(repo, "rev-list", "-2", "HEAD").split()
@@ -167,17 +155,19 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     failures = 0
     while not (end := _end(loop, failures)):
         failures = 0 if _step(loop) else failures + 1
-    return tuple(ledger.results), end, ledger.tokens
+    return tuple(ledger.results), end, sum(tokens for _, _, tokens in ledger.entries)
 
 
 def _end(loop: Drive, failures: int) -> str:
     """Why the loop ends; empty where it goes on."""
     request, ledger = loop.request, loop.ledger
     count = len(ledger.results)
+    minutes = sum(minutes for _, minutes, _ in ledger.entries)
+    tokens = sum(tokens for _, _, tokens in ledger.entries)
     reasons = {
         f"{count} experiments": count >= request.runs,
-        f"{request.minutes:g} minutes": ledger.minutes > request.minutes,
-        f"{request.tokens} tokens": 0 < request.tokens <= ledger.tokens,
+        f"{request.minutes:g} minutes": minutes > request.minutes,
+        f"{request.tokens} tokens": 0 < request.tokens <= tokens,
         f"the agent brought nothing to measure {failures} times in a row": failures >= _FAILURES,
     }
     end = next((reason for reason, holds in reasons.items() if holds), "")
@@ -275,7 +265,7 @@ def _trial(loop: Drive, commit: str) -> None:
         _revert(loop, commit)
         reverted = "; reverted"
     _note_trial(loop, ruling)
-    loop.caller.talk(f"{len(loop.ledger.results)}  {loop.ledger.lines[-1]}{reverted}")
+    loop.caller.talk(f"{len(loop.ledger.results)}  {loop.ledger.entries[-1][0]}{reverted}")
 
 
 def _revert(loop: Drive, commit: str) -> None:
