@@ -76,7 +76,7 @@ SEEN = ("--expect", "time_ms=[1-9][0-9]?$")
 
 def test_a_stub_says_what_is_missing_and_gives_an_example(loop):
     refused = loop.run("open", "--target", "parser", "--hypothesis", "set FAST=1", ok=(2,)).stderr
-    for word in ("mechanism", "predicted signal", "falsification criterion", "--lever", "'FAST=1'"):
+    for word in ("mechanism", "predicted signal", "falsification criterion", "--lever"):
         assert word in refused
     refused = loop.open("a=1", falsification="it gets worse", ok=(2,))
     assert refused == ""
@@ -735,7 +735,7 @@ def test_one_command_tries_a_proposal_from_the_edit_to_the_sealed_page(loop, tmp
     assert loop.run("list", "--lever", "128", "--verdict", "supported", "--since", "2026-05-02", "--target", "parser").stdout.split()[1] == "v002"
     assert loop.run("list", "--text", "nowhere").stdout.strip() == ""
     shown = loop.run("diff", "parser/v001", "v002").stdout
-    assert "levers:       chunk=64  →  chunk=128" in shown and "(+11.1 %)" in shown and "value.txt" in shown
+    assert "levers:       chunk=64  →  chunk=128" in shown and "(+11.1 %)" in shown and "code:" in shown
 
 
 def test_a_proposal_that_was_cut_off_is_gone_on_with_by_trying_it_again(loop, tmp_path):
@@ -967,7 +967,7 @@ def test_nothing_that_the_configuration_of_the_measured_repository_names_is_run(
     (loop.repository / "value.txt").write_text("80\n")
     loop.run("run", other, "--edited")
     loop.closed(other, "--expect", "=80$")
-    assert "value.txt" in loop.run("diff", path, other).stdout
+    assert "code:" in loop.run("diff", path, other).stdout
     assert not ran.exists()
 
 

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from kb import KbError, store
-from kb.experiments import worktree
+from kb import store
 from kb.experiments.attempt import last_attempt
 from kb.experiments.rendering import device_of
 from kb.experiments.stub import Stub, stub_at
-from kb.experiments.targets import Target, repository_of
 from kb.run.direction import direction_of
 from kb.run.noise import gain_of
 from kb.run.record import Metric
@@ -26,10 +24,8 @@ class Difference:
     gain: float | None = None
 
 
-def differences_of(
-    layout: store.Layout, one: str, other: str, target: Target
-) -> tuple[tuple[Difference, ...], str]:
-    """What differs between two experiment pages, the target being the second one's, and git's summary of their code."""
+def differences_of(layout: store.Layout, one: str, other: str) -> tuple[Difference, ...]:
+    """What differs between two experiment pages; of their code the commits, which `git diff` takes."""
     pages = stub_at(layout, one), stub_at(layout, other)
     texts = zip(*(_texts(layout, page).items() for page in pages), strict=True)
     rows = [Difference(name, mine, theirs) for (name, mine), (_, theirs) in texts if mine != theirs]
@@ -42,7 +38,7 @@ def differences_of(
         whole = direction and None not in values
         gain = gain_of(values[1], values[0], direction=direction) if whole else None
         rows.append(Difference(name, *shown, gain))
-    return tuple(rows), _summary(layout, *(p.page.field("code") for p in pages), target)
+    return tuple(rows)
 
 
 def _texts(layout: store.Layout, stub: Stub) -> dict[str, str]:
@@ -59,16 +55,3 @@ def _texts(layout: store.Layout, stub: Stub) -> dict[str, str]:
         "device": device_of(attempt) if attempt else "",
         "because": stub.page.field("because"),
     }
-
-
-def _summary(layout: store.Layout, one: str, other: str, target: Target) -> str:
-    """Git's summary of how the second one's code differs from the first one's; empty where that is on another machine."""
-    if not one or not other or one == other or not target.repository:
-        return ""
-    try:
-        repository = worktree.top_of(repository_of(layout, target))
-        without = worktree.own_folders(layout, repository)
-        summary = worktree.patch_of(repository, one, change=other, without=without, stat=True)
-        return summary.decode("utf-8", "replace").rstrip()
-    except KbError:
-        return ""

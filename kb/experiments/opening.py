@@ -60,10 +60,8 @@ def proposal_in(data: bytes, *, name: str) -> ExperimentProposal:
     )
 
 
-def checked(
-    proposal: ExperimentProposal, target: Target, *, named: tuple[str, ...] = ()
-) -> ExperimentProposal:
-    """The proposal with its texts on one line. Raises KbError naming every label that is missing; `named` are levers its text seems to name."""
+def checked(proposal: ExperimentProposal, target: Target) -> ExperimentProposal:
+    """The proposal with its texts on one line. Raises KbError naming every label that is missing."""
     # A marker of a managed block in a text would open one.
     texts = {f.name: getattr(proposal, f.name) for f in fields(proposal) if f.type is str}
     lines = {
@@ -83,11 +81,9 @@ def checked(
     wanted = (*labels.items(), ("parent", "parent"), ("lever", "levers"))
     missing = [f"{label} (--{flag})" for flag, label in wanted if not getattr(proposal, flag)]
     if missing:
-        shown = ", ".join(map(repr, named[:5]))
         first = "; the first measurement of a target has no parent: --baseline"
-        hint = f"; its text seems to name the levers {shown}" if named and not lever else ""
         raise KbError(
-            f"the proposal for '{target.name}' lacks: {', '.join(missing)}{hint}{'' if proposal.parent else first}"
+            f"the proposal for '{target.name}' lacks: {', '.join(missing)}{'' if proposal.parent else first}"
         )
     criteria_of(proposal.falsification, metrics=target.metrics)
     title = proposal.title or cut(sentences_of(proposal.hypothesis)[0], 100).rstrip(".…")

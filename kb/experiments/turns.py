@@ -152,25 +152,21 @@ class Bench:
         own = os.path.realpath(os.path.expanduser("~"))
         above = own not in ("/", "/tmp") and not own.startswith("/tmp/")
         shown = sorted(e.path for e in os.scandir("/tmp") if e.is_dir(follow_symlinks=False))
+        tree = os.path.realpath(home / "tree")
+        folders = {p for name, _ in plan.manifest for p in Path(name).parents[:-1]}
+        # Folders that hold protected files: as mounts they cannot be moved out of the way for a while. A link that the change put there
+        # may lead anywhere.
+        pinned = {p for p in (os.path.join(tree, p) for p in folders) if os.path.realpath(p) == p}
         mounts = [
             *([("over", own, self.over[side])] if above else []),
             ("write", "/tmp", os.fspath(home / "tmp")),
             *(("read", p, p) for p in shown if not p.startswith(f"/tmp/{_HOMES}")),
             ("hide", os.fspath(self.layout.state.resolve()), ""),
             ("write", os.fspath(home), os.fspath(home)),
-            *(("write", p, p) for p in self._pinned(plan, home) if os.path.isdir(p)),
+            *(("write", p, p) for p in sorted(pinned) if os.path.isdir(p)),
         ]
         mounts += [("hide", door, "") for door in _doors(network=self.target.network)]
         return Walls(self.target.network, tuple(mounts))
-
-    def _pinned(self, plan: Plan, home: Path) -> list[str]:
-        """Folders of the tree that hold protected files: as mounts they cannot be moved out of the way for a while."""
-        tree = os.path.realpath(home / "tree")
-        above = {
-            os.path.join(tree, p) for name, _ in plan.manifest for p in Path(name).parents[:-1]
-        }
-        # A link that the change put there may lead anywhere.
-        return sorted(p for p in above if os.path.realpath(p) == p)
 
     def look(
         self, protected: tuple[str, ...]

@@ -128,11 +128,9 @@ def changed_paths(
     return tuple(sorted(p for p in listed if p and not _below(p, without)))
 
 
-def patch_of(
-    repository: Path, parent: str, *, change: str, without: tuple[str, ...], stat: bool = False
-) -> bytes:
-    """The change as a patch, or as git's summary of it."""
-    plain = ("--no-color", "--no-ext-diff", "--no-textconv", *(("--stat",) if stat else ()))
+def patch_of(repository: Path, parent: str, *, change: str, without: tuple[str, ...]) -> bytes:
+    """The change as a patch."""
+    plain = ("--no-color", "--no-ext-diff", "--no-textconv")
     places = (".", *(f":(exclude,top){folder}" for folder in without))
     return git(repository, "diff", *plain, parent, change, "--", *places).encode("utf-8")
 

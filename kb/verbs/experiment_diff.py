@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 from kb.experiments.comparing import differences_of
-from kb.experiments.stub import stub_at
-from kb.experiments.targets import target_named
 from kb.run.reasons import percent
 from kb.verbs import Caller, Result, argument, option
 from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of
@@ -22,11 +20,9 @@ class DiffExperiments:
 def run(request: DiffExperiments, caller: Caller) -> Result:
     layout, target = caller.layout(), request.target
     one, other = (page_of(layout, caller, p, target=target) for p in (request.one, request.other))
-    of = target_named(layout, stub_at(layout, other).facts.target)
-    rows, patch = differences_of(layout, one, other, of)
+    rows = differences_of(layout, one, other)
     lines = [one, other, ""]
     for row in rows:
         gain = "" if row.gain is None else f"  ({percent(row.gain)})"
         lines.append(f"{row.name + ':':<14}{row.one or '—'}  →  {row.other or '—'}{gain}")
-    value = {"one": one, "other": other, "rows": rows, "patch": patch}
-    return Result(value, "\n".join([*lines, *([patch] if patch else [])]))
+    return Result({"one": one, "other": other, "rows": rows}, "\n".join(lines))

@@ -15,7 +15,6 @@ from kb.refuted.gate import Proposal as Question
 from kb.run.criterion import GAIN, criteria_of, to_text
 from kb.schema import Verdict
 from kb.text import cut
-from kb.trail.levers import levers_in
 from kb.verbs import Caller, Result
 from kb.verbs.experiment import StatesProposal, trail_of
 
@@ -74,11 +73,7 @@ def _gate(
             if e.variant == proposal.variant and e.verdict.canonical in standing
         ]
         proposal = replace(proposal, parent=kept[-1] if kept else target.base)
-    proposal = checked(
-        proposal,
-        target,
-        named=tuple(v.text for v in levers_in(proposal.text) if v.name not in target.metrics),
-    )
+    proposal = checked(proposal, target)
     if proposal.baseline:
         return proposal, "", None
     questions = [Question(proposal.text, target=target.name)]
