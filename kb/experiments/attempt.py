@@ -109,11 +109,12 @@ def home_of(layout: store.Layout, stub: Stub) -> Path:
     home = layout.root / stub.run
     inside = stub.run.startswith("sources/") and store.is_inner(stub.run)
     own = inside and layout.holds(home / "plan.json")
-    for file in sorted(home.glob("[0-9]*/plan.json"))[:1] if own else ():
-        owner = decoded(Plan, file).page
+    plans = sorted(home.glob("[0-9]*/plan.json")) if own else []
+    if plans:
+        owner = decoded(Plan, plans[0]).page
+        other = layout.root / owner
         # A page that was moved has left its old place.
-        other = layout.root / owner if store.is_inner(owner) and owner != stub.path else None
-        if other and other.is_file():
+        if owner != stub.path and store.is_inner(owner) and other.is_file():
             own = read(owner, store.bytes_of(other)).field("run") != stub.run
     if not own:
         raise KbError(

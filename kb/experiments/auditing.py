@@ -161,9 +161,11 @@ def _built(attempt: Attempt) -> Sign | None:
     )
     if not before or not after or not plan.changed:
         return None
-    for path in differing(before, after)[:1]:
-        one, other = before.get(path, "absent"), after.get(path, "absent")
-        return Sign(True, f"built file {path} differs: {one} in the parent, {other} in the change")
+    changed = differing(before, after)
+    if changed:
+        one, other = (files.get(changed[0], "absent") for files in (before, after))
+        text = f"built file {changed[0]} differs: {one} in the parent, {other} in the change"
+        return Sign(True, text)
     if plan.set:
         return None  # Variables act when it runs; the same build is no sign that they did not.
     shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
