@@ -22,7 +22,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 BUDGETS = {
     "verbs": 3112,
     "formats": 3355,
-    "experiments": 2881,
+    "experiments": 2858,
     "trail": 3410,
     "site": 2245,
     "research": 2225,
@@ -41,7 +41,7 @@ BUDGETS = {
     "source": 432,
     "graph": 434,
     "replay": 411,
-    "loop": 351,
+    "loop": 344,
     "packs": 330,
     "text": 474,
     "server": 288,
