@@ -328,6 +328,8 @@ def test_bands_need_three_repeats_or_a_stated_spread():
     ("gain < 2%", ["gain < 2%"]),
     ("speedup below 1.05x", ["gain < 5%"]),
     ("regression > 1%", ["gain < -1%"]),
+    ("no speed-up over the parent, where a spread under 2 % counts", ["gain <= 0%"]),
+    ("OOM at bs=2, or MFU ≤ 30.4%", ["MFU <= 30.4"]),
     ("`time ms` is above 4", ["time ms > 4"]),
     ("Throughput-TPS stays under 41.4", ["throughput_tps < 41.4"]),
     ("p99 no better than 3.5e-2 s", ["p99 <= 0.035"]),
@@ -348,7 +350,7 @@ def test_a_threshold_in_the_unit_of_something_else_is_none_of_the_metric():
     assert [*read.values()] == ["latency > 2", "latency > 2", "latency > 500", "latency_gb > 0.5", "latency_ms > 500", "decode_tps < 5", "decode < 5"]
 
 
-@pytest.mark.parametrize("text", ["", "it gets worse", "HLO no-op or a compile failure", "it is < 5", "tps under 99 % of the parent", "p50 > 3 and p99 > 4", "latency drops by 3 ms", "latency improves by less than 2 %", "time_ms does not drop below 90 ms", "no speed-up over the parent", "time must be above 85 ms", "p50 should stay below 3"])
+@pytest.mark.parametrize("text", ["", "it gets worse", "HLO no-op or a compile failure", "it is < 5", "tps under 99 % of the parent", "p50 > 3 and p99 > 4", "latency drops by 3 ms", "latency improves by less than 2 %", "time_ms does not drop below 90 ms", "time must be above 85 ms", "p50 should stay below 3"])
 def test_a_criterion_without_metric_comparison_and_threshold_is_refused_with_an_example(text):
     with pytest.raises(KbError, match="time_ms >= 95|joined with 'or'"):
         criteria_of(text)

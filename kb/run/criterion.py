@@ -26,10 +26,11 @@ _SIGNS = {
 _CLAUSE = re.compile(
     r"\W*(?:(?:falsified|refuted|rejected|wrong)\s+)?(?:(?:if|when)\s+)?(?:(?:the|its)\s+)?"
     r"(?P<metric>`[^`\n]{1,60}`|[A-Za-zµ_][\w.µ/%@-]*)\s+(?:(?:is|are|stays?|remains?|falls?|drops?|rises?)\s+)?"
-    r"(?P<how><=|>=|==|=|<|>)\s*(?P<value>[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?)"
+    r"(?P<how><=|>=|==|<|>)\s*(?P<value>[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?)"
     r"\s*(?P<unit>%|[x×](?![A-Za-z])|(?!(?:and|of)\b)[A-Za-zµ]*)(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_GAIN = re.compile(r"\bno\s+(?:gain|improvement|speed-?up)\b", re.IGNORECASE)
 _GAINS = {"gain", "gains", "speedup", "speed-up", "improvement", "win"}
 _LOSSES = {"regression", "slowdown"}
 _NO_METRIC = {"it", "this", "that", "result", "results", "run", "change", "value", "number", "mean"}
@@ -41,12 +42,14 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
 
     Raises KbError where there is none, or where two are joined by "and".
     """
-    plain = re.sub(r"[<>]=|=[<>=]|[<>=]", r" \g<0> ", text)
+    plain = re.sub(r"[<>]=|=[<>=]|[<>]", r" \g<0> ", text)
     for sign, words in _SIGNS.items():
         plain = re.sub(rf"(?<![\w-])(?:{words})(?![\w-])", f" {sign} ", plain, flags=re.IGNORECASE)
     clauses = map(_CLAUSE.match, re.split(r"\bor\b|[;,(]\s*(?!\d)|\.\s", plain))
     read = (_criterion(match, metrics) for match in clauses if match)
     criteria = tuple(dict.fromkeys(criterion for criterion in read if criterion))
+    if not criteria and _NO_GAIN.search(text):
+        return (Falsification(GAIN, "<=", 0.0),)
     if not criteria:
         shown = f"'{text.strip()[:120]}'" if text.strip() else "is missing: it"
         raise KbError(
@@ -65,7 +68,6 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
     # A share of the parent's value is a gain or a loss only once the direction is known: `gain` says it plainly.
     if value is None or name.lower() in _NO_METRIC or rest[:1] in (["of"], ["×"], ["*"]):
         return None
-    how = "==" if how == "=" else how
     meant = _meant(name, unit, metrics)
     if meant:
         return Falsification(meant, how, value * (_factor(unit, meant) or 1.0))
