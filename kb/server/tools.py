@@ -30,7 +30,7 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
     "experiment list": ("target", "verdict", "since", "lever", "text", "last", "page"),
     "experiment show": ("page", "target"),
     "experiment open": ("proposal", *_STATED, "title", "hypothesis", "mechanism", "predicted", "falsification", "baseline", "receipt"),
-    "experiment run": ("page", "target", "commit", "edited", "metric", "repeats", "most", "again", "more"),
+    "experiment run": ("page", "target", "commit", "edited", "repeats", "most", "again", "more"),
     "experiment try": ("proposal", *_STATED, "baseline", "commit", "repeats", "most", "because", "reopen_if"),
     "experiment audit": ("page", "target", "expect", "forbid", "predict"),
     "experiment close": ("page", "target", "because", "reopen_if", "expect", "forbid", "predict", "decision", "dry_run"),
