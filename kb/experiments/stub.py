@@ -108,9 +108,10 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
         target = of  # `decoder/v012`, as lists print it.
     files = sorted((home / target).rglob("*.md"))
     stem = label.removesuffix(".md")
-    number = re.compile(rf"(?:^|-)v0*{stem.lstrip('v0') or 0}(?:-|$)")
-    labelled = number.search if re.fullmatch(r"v?\d+", stem) else (lambda _: None)
-    hits = [f for f in files if f.stem == stem] or [f for f in files if labelled(f.stem)]
+    hits = [f for f in files if f.stem == stem]
+    if not hits and re.fullmatch(r"v?\d+", stem):
+        number = re.compile(rf"(?:^|-)v0*{int(stem.lstrip('v'))}(?:-|$)")
+        hits = [f for f in files if number.search(f.stem)]
     paths = [f.relative_to(layout.root).as_posix() for f in hits]
     if len(paths) == 1:
         return paths[0]
