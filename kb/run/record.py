@@ -90,7 +90,6 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str = ""
     baseline: str = ""
     checks: tuple[Check, ...] = ()
-    firing: str = ""
     verdict: str = ""
     decision: str = ""
     models: tuple[str, ...] = ()
