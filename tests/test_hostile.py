@@ -39,7 +39,7 @@ def test_json_without_end_in_its_depth_is_a_message_wherever_it_stands(make_base
                       "prompts/replies/x.json": DEEP, "batch.jsonl": DEEP, "sources/runs/t/e/²/plan.json": "{}", **files})
     kb_command("build", cwd=base.root)
     store.write(base.state / "packets/x.json", DEEP)
-    verbs = ("experiment show", "experiment close", "experiment run")
+    verbs = ("experiment audit", "experiment close", "experiment run")
     for words in (*((*v.split(), PAGE) for v in verbs), ("lint",), ("claims", "x"), ("research", "status"), ("packet", "list"), ("load", "hypothesis", "--batch", "batch.jsonl"), ("check", "--batch", "batch.jsonl")):
         kb_command(*words, cwd=base.root, ok=(1, 2))  # Its stderr holds no traceback; the fixture looks.
     for event in ("stop", "edit", "session-start"):
