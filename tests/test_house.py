@@ -24,7 +24,7 @@ BUDGETS = {
     "formats": 3355,
     "experiments": 2858,
     "trail": 3410,
-    "site": 2245,
+    "site": 2236,
     "research": 2225,
     "profiles": 1602,
     "refuted": 1869,
