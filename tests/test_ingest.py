@@ -379,6 +379,15 @@ def test_what_waits_undecided_is_read_by_a_second_reader_who_comes_later(base, k
     assert [c.claim for c in claims.claims_in(layout)] == [REWORDED["claim"]]
 
 
+def test_a_second_reader_that_fails_loses_no_reply(base, kb_command):
+    layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
+    (layout.root / "first.json").write_text(FAN)
+    once = "sh -c 'grep -q \"# Does each quote\" && exit 3; cat first.json'"
+    kb_command("ingest", "fan", "--verify", "--with", "command", "--command", once, cwd=layout.root, ok=(0, 1))
+    waiting = json.loads(kb_command("review", "--format", "json", cwd=layout.root, ok=(1,)).stdout)["waiting"]
+    assert [(row["what"], row["reasons"]) for row in waiting] == [("undecided", [f"{REWORDED['claim']}: waits for the second reader"])]
+
+
 def test_rules_alone_extract_sentences_with_figures_word_for_word(base):
     layout = base()
     queue.offer(layout, packets_of(layout, "loop"))

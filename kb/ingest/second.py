@@ -16,18 +16,22 @@ from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, answers_to, offer, packet_at, record
 from kb.ingest.replies import SecondReadings, Unreadable, read_reply
 from kb.ingest.settling import SecondReader, Settlement, settle
+from kb.model import ModelError
 
 # Answers the question at once, or (None) leaves it to whoever takes it from the queue.
 Ask = Callable[[Packet], ReplyAttempt | None]
 
 
 def second_reader(layout: store.Layout, ask: Ask) -> SecondReader:
-    """A reader who is asked by `ask`; where that leaves the question open, the claims wait undecided."""
+    """A reader who is asked by `ask`; where that leaves the question open, or fails, the claims wait undecided."""
 
     def doubts(packet: Packet, ruled: tuple[RuledClaim, ...]) -> tuple[Rejection, ...]:
         question = _question(layout, packet, ruled)
         known = answers_to(layout, question.id)
-        attempt = known.attempts[-1] if known and known.entered else ask(question)
+        try:
+            attempt = known.attempts[-1] if known and known.entered else ask(question)
+        except ModelError:
+            attempt = None  # The reply that it was to read is kept; the next run with --verify asks again.
         if attempt is None:
             waits = "waits for the second reader"
             return tuple(
