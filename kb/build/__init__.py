@@ -148,7 +148,7 @@ def _built(
     _save_files(db, known, scan_result.known)
     _sync_pages(db, layout, change, note)
     contents = dict(db.execute("select path, content from page order by path"))
-    totals = _pages_digest(db, layout, contents)
+    totals = _pages_digest(layout, records, contents)
     if totals == _meta(db, "totals") and current:
         # Most edits change no more than the words and the length of a page.
         counts = json.loads(_meta(db, "report"))
@@ -192,9 +192,12 @@ def _compiled(
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     runs = trail.trail_of(_rows(db, "facts"), whole)
     relatives = trail.relatives_of(runs, kept)
+    query = "select path, facts, statements, parts from page where coalesce(facts, statements, parts) is not null order by path"
+    # What trail and cards come from: facts and statements, the days of their pages, the metrics of targets.
+    stated = [(*row, whole.pages[row[0]].date) for row in db.execute(query)]
     cards, lists = kept.of(
         "refuted",
-        _trail_inputs(db, runs, whole),
+        (stated, sorted(runs.metrics.items())),
         tuple[int, dict[str, bytes]],
         lambda: _refuted(db, runs, relatives, whole, kept),
         within=(*refuted.KEPT, "refuted lists"),
@@ -324,18 +327,9 @@ def _refuted(
     return len(deck.refuted), indexes.refuted_files(deck.refuted, kept)
 
 
-def _trail_inputs(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> object:
-    """What trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
-    query = "select path, facts, statements, parts from page where coalesce(facts, statements, parts) is not null order by path"
-    return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(
-        runs.metrics.items()
-    )
-
-
-def _pages_digest(db: sqlite3.Connection, layout: store.Layout, contents: dict[str, str]) -> str:
+def _pages_digest(layout: store.Layout, records: dict[str, str], contents: dict[str, str]) -> str:
     """Digest of all that follows from all pages together: the `contents` of each (what it says of itself, its citations, facts, statements and notes), notes on file, the settings."""
-    kept = json.loads(_meta(db, "records"))
-    notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
+    notes = {name: digest for name, digest in records.items() if name.startswith("notes/")}
     return store.digest_of(store.row_of((repr(layout.config), notes, contents)))
 
 

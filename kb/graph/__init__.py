@@ -81,7 +81,10 @@ class Graph:
 
     def _votes(self) -> tuple[dict[str, int], dict[str, list[str]]]:
         """How many pages each page that has a vote cites; which of these cite a page."""
-        voters = {p: len(own) for p, own in self.outlinks.items() if not _lists(self.pages[p])}
+        lists = {name for name, kind in TYPES.items() if kind.lists}
+        voters = {
+            p: len(own) for p, own in self.outlinks.items() if self.pages[p].type not in lists
+        }
         citing = ((p, [v for v in by if v in voters]) for p, by in self.backlinks.items())
         return voters, {p: by for p, by in citing if by}
 
@@ -108,10 +111,6 @@ class Graph:
                 for p, places in giving.items()
             }
         return {p: rank.get(p, least) for p in self.pages}
-
-
-def _lists(page: Page) -> bool:
-    return page.type in TYPES and TYPES[page.type].lists
 
 
 def graph_of(pages: Mapping[str, Page], *, link_root: str = "") -> Graph:

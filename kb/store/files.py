@@ -256,8 +256,9 @@ def write_tree(folder: Path, wanted: Mapping[str, bytes]) -> Diff:
             raise KbError(
                 f"{folder / name}: kb did not write this file; move it away, and `kb build` makes its own"
             )
-    for left in _left_beside(folder):
-        remove(left)
+    for left in sorted(folder.rglob(f".*{BESIDE}")):
+        if left.is_file() and not left.is_symlink():
+            remove(left)
     for name in (*change.added, *change.changed):
         write(folder / name, wanted[name])
     for name in change.removed:
@@ -266,10 +267,6 @@ def write_tree(folder: Path, wanted: Mapping[str, bytes]) -> Diff:
     if _digest_at(folder / MANIFEST) != digest_of(text):
         write(folder / MANIFEST, text)
     return change
-
-
-def _left_beside(folder: Path) -> list[Path]:
-    return [f for f in sorted(folder.rglob(f".*{BESIDE}")) if f.is_file() and not f.is_symlink()]
 
 
 def tree_digests(folder: Path, names: set[str]) -> dict[str, str]:

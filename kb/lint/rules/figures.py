@@ -1,7 +1,7 @@
 """The rule on figures: a number that a line attributes to a page must be one that the page says. Refuses to read meaning: it compares numbers."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from kb.lint.matter import Matter, is_catalog
@@ -108,12 +108,8 @@ def is_said(figure: str, numbers: list[float], *, about: bool = False) -> bool:
     near = 0.5 * 10 ** -len(figure.partition(".")[2]) * (1 + 1e-9)
     if about:
         near = max(near, _ABOUT * value)
-    return any(_holds(numbers, value * scale, near * scale) for scale in _SCALES)
-
-
-def _holds(numbers: list[float], value: float, near: float) -> bool:
-    at = bisect_left(numbers, value - near)
-    return at < len(numbers) and numbers[at] <= value + near
+    spans = ((scale * (value - near), scale * (value + near)) for scale in _SCALES)
+    return any(bisect_left(numbers, low) < bisect_right(numbers, high) for low, high in spans)
 
 
 def _value(number: str) -> float:
