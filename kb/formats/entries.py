@@ -62,9 +62,8 @@ class TextEntry:
 
     @property
     def pieces(self) -> list[str]:
-        """The parts of its title: between dashes, and in a list behind colons."""
-        parts = DASHES.split(self.unit.title)
-        return parts if self.unit.level < ITEM_LEVEL else [x for p in parts for x in p.split(": ")]
+        """The parts of its title: between dashes and behind colons."""
+        return [x for p in DASHES.split(self.unit.title) for x in p.split(": ")]
 
     @property
     def declared(self) -> str:
@@ -99,7 +98,7 @@ class TextEntry:
 
 def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
     """What a unit says, with what the units below it say that are no runs themselves."""
-    entry = TextEntry(unit, figures=dict(unit.figures))
+    entry = TextEntry(unit)
     for clause in CLAUSES.split(unit.title, maxsplit=1)[1:]:
         entry.spoken += spoken_in(clause)
     _gather(entry, unit, runs, "")
@@ -232,8 +231,6 @@ def _is_part(unit: TextUnit, *, recurs: bool) -> bool:
     """Whether a unit is no run: it names a part of one, as every run has it, or states only a status."""
     name = _name_of(unit)
     part = part_of(name) or name and recurs and outcome_of(name) is Outcome.OTHER
-    if unit.level == ITEM_LEVEL:
-        return bool(name) and bool(part or _decide(TextEntry(unit), unit.text))
     return not unit.label and bool(part or unit.section != unit.above.section)
 
 

@@ -156,7 +156,6 @@ class TextUnit:
     section: str = ""
     above: "TextUnit | None" = None
     below: list["str | TextUnit"] = field(default_factory=list)
-    figures: dict[str, str] = field(default_factory=dict)
 
 
 class Outline:
@@ -180,12 +179,6 @@ class Outline:
             elif block.kind == "paragraph":
                 holder = blocks[block.parent] if block.parent >= 0 else None
                 self._paragraph(block, holder if holder and holder.kind == "item" else None)
-            elif block.kind == "table":
-                cells = ([c.plain for c in row.cells] for row in block.rows)
-                pairs = ((c[0], c[1]) for c in cells if len(c) == 2)
-                for name, value in pairs:
-                    if quantity_of(value) and not quantity_of(name):
-                        self.open.figures.setdefault(name, value)
         return self.units
 
     def _open(self, unit: TextUnit, heading: str = "") -> None:
