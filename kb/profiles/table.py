@@ -138,11 +138,11 @@ def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     kept = [r for r in readings if r.scope == "device"] or list(readings)
     _refuse_several(
         {r.kind for r in readings},
-        f"{source}: holds profiles of several kinds ({{}}); name one file, or choose with --kind",
+        f"{source}: holds profiles of several kinds (%s); name one file, or choose with --kind",
     )
     _refuse_several(
         {r.unit for r in kept},
-        f"{source}: times in several units ({{}}) cannot be added; name one file",
+        f"{source}: times in several units (%s) cannot be added; name one file",
     )
     warnings = [w for r in kept for w in r.warnings]
     if beside := len(readings) - len(kept):
@@ -165,7 +165,8 @@ def _mean(times: Sequence[float]) -> float | None:
 
 def _refuse_several(names: set[str], message: str) -> None:
     if len(names) > 1:
-        raise KbError(message.format(", ".join(sorted(names))))
+        # The name of the source may hold marks of its own.
+        raise KbError(message.replace("(%s)", f"({', '.join(sorted(names))})"))
 
 
 def _bucket_names(costs: Sequence[Cost]) -> list[str]:
