@@ -47,6 +47,11 @@ def is_watched(name: str) -> bool:
     return _WATCHED.search(name) is not None
 
 
+def is_handed(name: str) -> bool:
+    """Whether a command line or an environment hands a setting to a run, so that it is more than a word of prose."""
+    return (name.startswith("-") or name.isupper()) and not is_watched(name)
+
+
 def configuration_lines(outcomes: Outcomes) -> Iterable[Line]:
     """The frontier's settings merged and those of them that nobody varied, then what pages say beside: its own, the baseline's, those after it."""
     runs, before = outcomes.runs, []

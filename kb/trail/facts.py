@@ -81,7 +81,7 @@ class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
 
     `gain` is what its front matter states that it brought (0.01 is 1 %); `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
-    of a target, so it moves nothing, however it ends.
+    of a target, so it moves nothing, however it ends. `imported`: made from a line of another loop's log, which its title tells.
     """
 
     path: str
@@ -109,6 +109,7 @@ class Facts:
     tags: tuple[str, ...] = ()
     running: bool = False
     first: bool = False
+    imported: bool = False
     created: str = ""
     settings: tuple[Lever, ...] = ()
     point: str = ""

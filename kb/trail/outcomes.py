@@ -37,6 +37,8 @@ _WIN = regex(
     r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?",
     re.I,
 )
+# Signs that a loop decorates its titles with: dear in tokens, and they say nothing.
+_SIGN = regex("[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+ ?")
 # So many words that a title shares with the frontier's go without saying.
 _PREFIX = 3
 _OWN_NUMBER = regex(
@@ -199,24 +201,17 @@ def subject_of(e: Facts) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _bare(title: str) -> str:
-    title = _OUTCOME.sub("", title)
+    title = _OUTCOME.sub("", _SIGN.sub("", title))
     return _LABEL.sub("", title).strip(" -—–:") or title
 
 
 def _figure(m: Metric) -> str:
-    unit = unit_beside(m.name, m.unit)
-    return (
-        f"{number_text(m.value or 0.0)} {m.name}"
-        if m.name == m.unit
-        else f"{m.name} {number_text(m.value or 0.0)} {unit}".rstrip()
-    )
+    spread = f" ± {number_text(m.stddev)}" if m.stddev is not None else ""
+    return f"{m.name} {number_text(m.value)}{spread} {unit_beside(m.name, m.unit)}".rstrip()
 
 
 def measured(e: Facts, most: int = 4) -> str:
     """A run's figures in one line, with spread where it is known."""
-    values = [
-        f"{m.name} {number_text(m.value)}{f' ± {number_text(m.stddev)}' if m.stddev is not None else ''} {unit_beside(m.name, m.unit)}".rstrip()
-        for m in e.metrics
-        if m.value is not None
-    ]
-    return ", ".join(values[:most])
+    # Of several figures a zero is mostly one that nobody took.
+    own = [m for m in e.metrics if m.value or m.value is not None and len(e.metrics) == 1]
+    return ", ".join(map(_figure, own[:most]))

@@ -149,6 +149,7 @@ def _front_facts(page: Page) -> Facts:
         places=places_of(page),
         tags=page.words("tags"),
         first=page.field("receipt") == "baseline" and not page.field("parent"),
+        imported=bool(page.field("imported")),
         created=page.field("created"),
         cites=_runs_cited(page),
         commit=page.field("commit") or page.field("code") or page.field("revision"),

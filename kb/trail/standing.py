@@ -7,15 +7,14 @@ Refuses to touch the disk: the text of logs and retrospectives comes through a f
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kb import KbError
+from kb import KbError, trail
 from kb.page import Page, from_row
 from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.schema import type_of_folder
 from kb.trail.facts import Facts
-from kb.trail.facts import from_row as facts_from_row
 from kb.trail.frontier import metric_named
 from kb.trail.leads import leads_of
 from kb.trail.progress import (
@@ -72,61 +71,53 @@ class Standing:
 
 def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str], str]) -> Standing:
     """Standing of one target; `text_of` gives the text of a page by its path. Raises KbError for a target nobody knows."""
-    runs = tuple(
-        facts_from_row(row)
-        for (row,) in db.execute(
-            "select row from experiment where target = ? order by date, number, path", (target,)
-        )
-    )
+    runs = trail.experiments(db, target=target)
     home = target_page(db, target)
     if not runs and home is None:
-        known = (
-            ", ".join(
-                t for (t,) in db.execute("select distinct target from experiment order by target")
-            )
-            or "none"
-        )
-        raise KbError(f"no target '{target}'; known: {known}")
+        raise KbError(f"no target '{target}'; known: {', '.join(trail.targets(db)) or 'none'}")
     decided = [e for e in runs if not e.running]
-    retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
+    retrospective = _retrospective(db, target, runs, text_of)
     settings, structural = balance_of(runs)
-    stated = metric_named(home) if home else ""
-    headroom = (home.field("headroom") if home else "") or (
-        retrospective.headroom if retrospective else ""
-    )
+    left = (Lead(lead.run.path, lead.text) for lead in leads_of(decided, last=_LEADS_FROM))
+    stated = home.field("headroom") if home else ""
     return Standing(
         target=target,
         page=home.path if home else "",
         runs=len(runs),
         first=runs[0].path if runs else "",
         last=decided[-1].path if decided else "",
-        progress=by_variant(decided, stated=stated),
+        progress=by_variant(decided, stated=metric_named(home) if home else ""),
         settings=settings,
         structural=structural,
         closed=tuple(t for t in topics_of(runs) if t.closed),
-        leads=(*_open_hypotheses(db, target, home, runs), *_left(decided)),
+        leads=(
+            *_open_hypotheses(db, target, {home.path if home else "", *(e.path for e in runs)}),
+            *left,
+        ),
         in_flight=tuple(e.path for e in runs if e.running),
         unfiled=unfiled(_log_of(db, target, text_of), runs),
         retrospective=retrospective,
-        headroom=headroom,
+        headroom=stated or (retrospective.headroom if retrospective else ""),
     )
+
+
+def _pages(db: sqlite3.Connection, kind: str) -> Iterator[Page]:
+    """Pages of a type, by path."""
+    query = "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = ? order by p.path"
+    return (from_row(*row) for row in db.execute(query, (kind,)))
 
 
 def target_page(db: sqlite3.Connection, target: str) -> Page | None:
     """The page of a target: the one whose `target:` says so, else the one whose file name does."""
-    best = None
-    for path, digest, row in db.execute(
-        "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'target' order by p.path"
-    ):
-        page = from_row(path, digest, row)
-        if page.field("target") == target:
-            return page
-        if page.stem == target or page.stem == target.replace("/", "-"):
-            best = best or page
-    return best
+    pages = list(_pages(db, "target"))
+    named = [p for p in pages if p.field("target") == target]
+    return next(
+        iter((*named, *(p for p in pages if p.stem in (target, target.replace("/", "-"))))), None
+    )
 
 
-def _cites(db: sqlite3.Connection, path: str) -> frozenset[str]:
+def _linked(db: sqlite3.Connection, path: str) -> frozenset[str]:
+    """Pages that a page cites or that cite it."""
     row = db.execute("select cites, cited_by from neighbours where path = ?", (path,)).fetchone()
     return frozenset((*json.loads(row[0]), *json.loads(row[1]))) if row else frozenset()
 
@@ -136,63 +127,43 @@ def is_open(page: Page) -> bool:
     return bool(re.match(r"open|in[_ -]progress|proposed|new\b", page.field("status").lower()))
 
 
-def _open_hypotheses(
-    db: sqlite3.Connection, target: str, home: Page | None, runs: tuple[Facts, ...]
-) -> Iterable[Lead]:
-    own = {e.path for e in runs} | ({home.path} if home else set())
-    query = "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'hypothesis' order by p.path"
-    for path, digest, row in db.execute(query):
-        page = from_row(path, digest, row)
-        if not is_open(page):
-            continue
+def _open_hypotheses(db: sqlite3.Connection, target: str, own: set[str]) -> Iterable[Lead]:
+    """Open hypotheses that name the target, or name none and are linked with one of its `own` pages."""
+    for page in filter(is_open, _pages(db, "hypothesis")):
         named = page.field("target")
-        if named == target or not named and own & _cites(db, path):
-            yield Lead(path, page.title)
-
-
-def _left(decided: list[Facts]) -> Iterable[Lead]:
-    """What the last runs left to try and nothing since made moot."""
-    return (Lead(lead.run.path, lead.text) for lead in leads_of(decided, last=_LEADS_FROM))
+        if named == target or not named and own & _linked(db, page.path):
+            yield Lead(page.path, page.title)
 
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:
     """Text of the logs that stand in a target's own folders."""
-    logs = [
-        path for (path,) in db.execute("select path from standing where type = 'log' order by path")
-    ]
-    own = (
-        p
-        for p in logs
-        if p.rsplit("/", 1)[-1].lower() == "log.md" and p.split("/", 2)[-1].startswith(f"{target}/")
-    )
-    return "\n".join(
-        text_of(path) for path in own if type_of_folder(path.split("/")[1]) == "experiment"
-    )
+    paths = (page.path for page in _pages(db, "log") if page.path.lower().endswith("/log.md"))
+    steps = ((path, path.split("/", 2)) for path in paths)
+    own = (path for path, (_, folder, *rest) in steps if rest and rest[0].startswith(f"{target}/") and type_of_folder(folder) == "experiment")  # fmt: skip
+    return "\n".join(map(text_of, own))
 
 
 def _retrospective(
-    db: sqlite3.Connection, target: str, last: Facts | None, *, text_of: Callable[[str], str]
+    db: sqlite3.Connection, target: str, runs: Sequence[Facts], text_of: Callable[[str], str]
 ) -> Retrospective | None:
-    own = {
-        path for (path,) in db.execute("select path from experiment where target = ?", (target,))
-    }
-    query = """select p.path, p.digest, p.row from page p join standing s on s.path = p.path
-        where s.type = 'analysis' and (lower(s.title) like '%retrospective%' or lower(s.path) like '%retrospective%') order by s.date desc, p.path desc"""
-    for path, digest, row in db.execute(query):
-        page = from_row(path, digest, row)
-        named = page.field("target")
-        if named != target and (named or len(own & _cites(db, path)) < 2):
-            continue
-        cites = _cites(db, path)
-        label = (
-            rf"(?<![\w.])(?:v|exp\.? ?|run ?)0*{last.number}(?!\d)" if last and last.number else ""
-        )
-        covers = (
-            last is None
-            or last.path in cites
-            or bool(label and re.search(label, text_of(path), re.IGNORECASE))
-        )
-        return Retrospective(path, page.date, covers, page.field("headroom"))
+    """The newest retrospective that names the target, or names none and is linked with two of its runs."""
+    own = {e.path for e in runs}
+    last = next((e for e in reversed(runs) if not e.running), None)
+    pages = (p for p in _pages(db, "analysis") if "retrospective" in f"{p.title} {p.path}".lower())
+    for page in sorted(pages, key=lambda p: (p.date, p.path), reverse=True):
+        named, linked = page.field("target"), _linked(db, page.path)
+        if named == target or not named and len(own & linked) > 1:
+            label = (
+                rf"(?<![\w.])(?:v|exp\.? ?|run ?)0*{last.number}(?!\d)"
+                if last and last.number
+                else "(?!)"
+            )
+            covers = (
+                last is None
+                or last.path in linked
+                or bool(re.search(label, text_of(page.path), re.I))
+            )
+            return Retrospective(page.path, page.date, covers, page.field("headroom"))
     return None
 
 

@@ -16,7 +16,7 @@ from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.dead import dead_lines
 from kb.trail.disputed import disputed_lines
-from kb.trail.facts import Facts, Note
+from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, frontiers_of, kept
 from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
@@ -134,8 +134,6 @@ def _noise(outcomes: Outcomes, f: Frontier) -> str:
     )
 
 
-# What was hoped for is told behind what was measured.
-_HOPED = Phrases("^(?:hypothesis|predicted|expected)\\b")
 _BURST = Phrases(
     "oom, out of memory, exceed, over(?:flow|run), does(?: not|n.t) fit, [kmgt]i?b over, over by"
 )
@@ -157,27 +155,19 @@ def _free(e: Facts) -> Iterable[Line]:
                 return
 
 
-def _needed(e: Facts) -> list[Note]:
-    return sorted(e.account.memory, key=lambda n: bool(_HOPED.search(n.text)))
-
-
 def _memory(outcomes: Outcomes) -> Iterable[Line]:
     """What the frontier needs of memory, or the nearest run that it stands on that says, and what did not fit since, newest first."""
-    runs, before = outcomes.runs, []
-    chain = chain_of(runs, outcomes.best) if outcomes.best else []
-    held = [e for e in chain if _needed(e)]
-    lost = [e for e in reversed(runs) if not kept(e)]
-    first = {e.path: n for e in lost for n in reversed(_needed(e)) if _BURST.search(n.text)}
-    burst = [(e, first[e.path]) for e in lost if e.path in first]
-    for e in held[:1]:
+    before: list[str] = []
+    chain = chain_of(outcomes.runs, outcomes.best) if outcomes.best else []
+    held = [(e, e.account.memory) for e in chain if e.account.memory]
+    lost = [e for e in reversed(outcomes.runs) if not kept(e)]
+    bursts = ((e, [n for n in e.account.memory if _BURST.search(n.text)][:1]) for e in lost)
+    burst = [(e, notes) for e, notes in bursts if notes]
+    for e, notes in held[:1]:
         yield from _free(e)
-        yield from quoted(e, _needed(e)[:3], before, most=300)
-    for e, note in burst[:3]:
-        yield from quoted(e, [note], before, most=260)
-    for e in held[1:4]:
-        yield from quoted(e, _needed(e)[:1], before, most=300)
-    for e, note in burst[3:8]:
-        yield from quoted(e, [note], before, most=260)
+        yield from quoted(e, notes[:3], before, most=300)
+    for e, notes in (*burst[:3], *((e, notes[:1]) for e, notes in held[1:4]), *burst[3:8]):
+        yield from quoted(e, notes, before, most=300)
 
 
 def _recent(outcomes: Outcomes) -> Iterable[Line]:

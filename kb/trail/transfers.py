@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kb.schema import Verdict
 from kb.text import cut
 from kb.text import words_of as text_words
-from kb.trail.configuration import is_watched
+from kb.trail.configuration import is_handed
 from kb.trail.facts import Facts, TableTry
 from kb.trail.frontier import frontiers_of, kept, points_of
 from kb.trail.handles import handle
@@ -158,7 +158,7 @@ def _words(outcomes: Outcomes, e: Facts) -> tuple[str, str, str]:
     else:
         named = sorted(own.gains, key=lambda n: -len(levers_in(n.text)) / (60 + len(n.text)))
         quotes = [n.text for n in named[:2] if not _same(n.text, subject)]
-    most = _QUOTE * (3 if reference else 1)
+    most = _QUOTE * (2 if reference else 1)
     quote = "; ".join(cut(q, most) for q in quotes) or outcomes.reason(e, _QUOTE)
     # What somebody kept all the same is told so.
     open_ = "" if e.verdict.canonical in _PLAIN else f" ({e.verdict.canonical or 'open'})"
@@ -266,9 +266,9 @@ def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
     other = [
         f"{name}={value}, here {here.values[key_of(name)]}"
         for name, value in own
-        if here.values.get(key_of(name), value) != value != win.point
+        if is_handed(name)
+        and here.values.get(key_of(name), value) != value != win.point
         and value.isdigit()
-        and not is_watched(name)
     ]
     yield from other[:_MOST_OTHER]
     keys, words = keys_in(win.subject), words_of(win.subject)
