@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kb import KbError, store
-from kb.research.git import Repository
 from kb.trail import is_day
 
 # A shorter line (a rule, a closing fence) stands on many pages and tells nothing.
@@ -48,6 +47,9 @@ def history_of(layout: store.Layout) -> History:
     gained: dict[str, list[tuple[int, str]]] = defaultdict(list)
     if not (layout.root / ".git").exists():
         return History(layout.root)
+    # Late: a slice of the present asks for no history.
+    from kb.research.git import Repository
+
     repository = Repository(layout.root / ".git", str(layout.root), seconds=_SECONDS)
     log = ("log", "--format=%x00%at", "--no-renames", "--no-ext-diff", "--no-textconv")
     with suppress(KbError):

@@ -4,7 +4,6 @@ import re
 import shlex
 from collections import Counter
 
-from kb.schema import Verdict
 from kb.search.prose import SHORTEST
 from kb.slices.excerpt import statements_of
 from kb.slices.hardware import bring_envelope
@@ -102,20 +101,18 @@ def _bring_start(into: OpenSlice, *, budget: int, cold: bool) -> None:
 def _to_baseline(into: OpenSlice) -> str:
     """How the first measurement is taken, and what the target page must tell before it can be."""
     page, name = into.question.page, into.target or "TARGET"
-    variant = into.question.variant
-    named = f" --variant {shlex.quote(variant)}" if variant else ""
-    baselines = [p for p in into.runs if into.view.standing(p).verdict == Verdict.BASELINE]
-    message = f"No baseline of {name} is on file: without one no figure says anything."
-    if baselines:
-        message = f"{len(into.runs)} runs are on file, the baseline {baselines[-1]}; this slice begins anew all the same."
+    variant = shlex.quote(into.question.variant)
+    named = f" --variant {variant}" if into.question.variant else ""
     lacking = ", ".join(f for f in _MEASURED_BY if not (page and page.front.get(f)))
-    if lacking and page:
-        message += f" {page.path} lacks {lacking}."
-    elif lacking:
-        message += f" Its page, targets/{name}.md of the wiki, is to be written, with {lacking}."
+    home = (
+        f"{page.path} lacks"
+        if page
+        else f"Its page, targets/{name}.md of the wiki, is to be written, with"
+    )
+    message = f" {home} {lacking}." if lacking else ""
     return (
-        f"{message} `kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
-        "five repeats on a quiet host tell its noise, a profile of it the first question to ask."
+        f"No baseline of {name} is told here: without one no figure says anything.{message} `kb experiment open --baseline --target {name}{named}`, "
+        "`kb experiment run PAGE`, `kb experiment close PAGE`; five repeats on a quiet host tell its noise, a profile of it the first question to ask."
     )
 
 
@@ -123,11 +120,11 @@ def _bring_refuted(into: OpenSlice, *, most: int) -> None:
     """Cards that the question meets, and where there are none the newest failure: this part is never empty once a target has runs."""
     bring_matches(into, most=most)
     if into.runs and "refuted" not in into.parts:
-        failed = [p for p in into.runs if into.failed(p)]
+        failed = next((p for p in reversed(into.runs) if into.failed(p)), "")
         message = "failed last: " if failed else "no run of this target failed so far; last: "
-        path = (failed or into.runs)[-1]
-        title = into.view.standing(path).title
-        into.words("refuted", path, "", why="target", text=message + title)
+        path = failed or into.runs[-1]
+        text = message + into.view.standing(path).title
+        into.words("refuted", path, "", why="target", text=text)
 
 
 def bring_matches(into: OpenSlice, *, most: int) -> None:
@@ -182,8 +179,9 @@ def _bring_passages(into: OpenSlice) -> None:
     for place in _PLACES:
         for path in dict.fromkeys([*([best.path] if best else []), *cited, *last]):
             facts = into.question.facts(path)
-            # A ruling of kb's own is its gain and the interval, which the state tells.
-            if place != "verdict" or not facts or facts.gain is None:
+            # A ruling of kb's own is a gain or a loop's decision, which the state tells.
+            ruled = facts and (facts.imported or facts.gain is not None)
+            if place != "verdict" or not ruled:
                 part = "refuted" if into.failed(path) else "pages"
                 into.section(part, path, place, size=_PASSAGE)
 
@@ -194,8 +192,13 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     # Where hardly a matter is asked for, the state has told what failed here.
     stated = question.neutral and not cold and into.target
     known = {f.path for f in question.earlier if f.failed} if stated else set()
+    kin = {into.target, *question.kin} if stated else ()
     open = stated and into.budget >= 6000
     for place, page in enumerate(p for p in pages if p.path not in into.full | known):
+        facts = question.facts(page.path)
+        # To what is tried next the runs of a target that is no kin say nothing.
+        if facts and kin and facts.target not in kin:
+            continue
         part = "leads" if page.type == "hypothesis" and question.is_open(page.path) else "pages"
         part = "refuted" if into.failed(page.path) else part
         fits = into.page(

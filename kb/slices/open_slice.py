@@ -18,6 +18,7 @@ from kb.store import digest_of, packed
 from kb.text import LOOK
 from kb.trail import Facts
 from kb.trail.handles import handle, label_of
+from kb.trail.outcomes import measured
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
 _HEAD, _HEAD_CHARACTERS = 90, 400
@@ -73,7 +74,8 @@ class OpenSlice:
         anchor, text = self._words_of(path, closely, size)
         if not text.strip():
             return True
-        if (self.beyond or not self.question.facts(path)) and self.says(text):
+        facts = self.question.facts(path)
+        if (self.beyond or not facts or facts.imported) and self.says(text):
             self._leave(path, anchor, "says the same as another")
             return True
         if not self.words(part, path, anchor, why=why, text=text):
@@ -89,10 +91,12 @@ class OpenSlice:
         at = facts.place(place) if facts else None
         chunks = [] if facts and not at else self.view.chunks(path)
         chunks = [c for c in chunks if not at or at.start <= c.line < at.end]
-        anchor, text = self._excerpt(chunks, size=size)
+        anchor, text = excerpt_of(chunks, self.question.weights, masked=self.view.masked, size=size)
         text = " ".join(s for s in sentences_of(text) if not self.says(s))
         if len(text) >= _SHORTEST:
-            self.words(part, path, anchor, why=why or place, text=text)
+            self.words(
+                part, path, anchor, why=why or (place if facts else anchor or "page"), text=text
+            )
 
     def words(
         self, part: str, path: str, anchor: str, *, why: str, text: str, most: int | None = None
@@ -173,20 +177,17 @@ class OpenSlice:
         """(anchor, text) of a page: an experiment as a card, any other by the words that answer or that say what it is."""
         facts = self.question.facts(path)
         lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
+        if facts and facts.imported:
+            # Its page says in many words what the line of a log says in few.
+            return "", f"{lead}{facts.title}: {measured(facts)}"
         if facts and len(facts.hypothesis) < _SHORT_CLAIM:
-            # A run imported from a log says in its title what was tried.
             lead += cut(facts.title, _LONGEST_TITLE) + ": "
         if not closely:
             anchor, text = _card_of(facts, lead) if facts else search.gist(self.view.db, path)
             if len(text) >= SHORTEST and not self.view.is_masked(path, text):
                 return anchor, text
-        return self._excerpt(self.view.chunks(path), size=size, lead=lead)
-
-    def _excerpt(
-        self, chunks: Sequence[search.Chunk], *, size: int, lead: str = ""
-    ) -> tuple[str, str]:
         weights, masked = self.question.weights, self.view.masked
-        return excerpt_of(chunks, weights, masked=masked, size=size, lead=lead)
+        return excerpt_of(self.view.chunks(path), weights, masked=masked, size=size, lead=lead)
 
 
 def _naming(runs: Sequence[str]) -> Callable[[str], str]:

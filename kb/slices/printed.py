@@ -42,6 +42,12 @@ def _age(file: Path) -> tuple[int, str]:
     return file.stat().st_mtime_ns, file.name
 
 
+def newest_target(layout: store.Layout) -> str:
+    """What the digest of the slice printed last begins with, which tells its target; empty where none is on file."""
+    files = (f for f in store.own_state(layout, "slices").glob("*") if f.is_file())
+    return max(files, key=_age, default=Path()).name[:4]
+
+
 def printed_at(layout: store.Layout, digest: str) -> Printed:
     """The slice of a digest, or of the head of one. Raises KbError for none or several."""
     folder = store.own_state(layout, "slices")

@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from itertools import islice
 
 from kb import search
 from kb.search.prose import REFERENCES, sentences_of
@@ -39,7 +40,7 @@ _CHANGING = re.compile(
 )
 _TABLE = re.compile(r"(?:^[ \t]*\|[^\n]*(?:\n|$))+", re.MULTILINE)
 
-_SHORTEST, _LONGEST, _BUCKETS = 100, 420, 700
+_SHORTEST, _LONGEST, _ROWS = 100, 420, 14
 
 # Of a section that advises in every other sentence the rest is no explanation either.
 _LEAST_KEPT = 0.5
@@ -94,7 +95,6 @@ def _bring_baseline(into: OpenSlice) -> None:
     """The bucket table of the frontier's profile, to compare with."""
     frontier = into.question.frontier
     place = frontier.place("profile") if frontier else None
-    rows = [n.text for n in frontier.account.buckets if not ADVICE.search(n.text)] if place else []
-    if rows:
-        text = "\n".join(rows)[:_BUCKETS].rpartition("\n")[0]
-        into.words("state", frontier.path, place.anchor, why="baseline profile", text=text)
+    listed = islice(frontier.account.buckets if place else (), _ROWS)
+    if rows := "\n".join(n.text for n in listed if not ADVICE.search(n.text)):
+        into.words("state", frontier.path, place.anchor, why="baseline profile", text=rows)

@@ -95,8 +95,8 @@ def _named(pages: Mapping[str, PageStanding], weights: Mapping[str, float]) -> d
     shares = {}
     for path, page in pages.items():
         words = _name_words(path)
-        have = math.fsum(forms.get(w, 0.0) for w in words)
-        if have and page.type != "experiment":
+        if page.type != "experiment" and not forms.keys().isdisjoint(words):
+            have = math.fsum(forms.get(w, 0.0) for w in words)
             shares[path] = have * have / (have + unsaid * sum(w not in forms for w in words))
     most = max((pages[p].rank for p in shares), default=0.0) or 1.0
     linked = {p: math.log1p(1000 * pages[p].rank / most) / math.log1p(1000) for p in shares}

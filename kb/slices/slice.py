@@ -66,9 +66,6 @@ class Slice:
     parts: tuple[SlicePart, ...]
     omitted: tuple[Omitted, ...]
 
-    def part(self, name: str) -> SlicePart | None:
-        return next((p for p in self.parts if p.name == name), None)
-
 
 def name_of(path: str) -> str:
     """What a page is called in a slice, and opened by; nothing for what kb compiled."""
@@ -108,7 +105,7 @@ def to_markdown(slice: Slice, *, explain: bool = False) -> str:
 
 
 def _ways_on(slice: Slice) -> str:
-    """Commands to read on: what comes next beyond this slice, how a run and a page that it names are opened, and how the target's runs are searched."""
+    """Commands to go on with: what comes next beyond this slice, how a run and a page that it names are opened, how the target's runs are searched and a proposal checked."""
     names = [item.name for part in slice.parts for item in part.items if " " not in item.name]
     run = next((n for n in names if n and "~" not in n and "/" not in n and n != PROPOSAL), "")
     page = next((n for n in names if "~" in n), "")
@@ -117,9 +114,9 @@ def _ways_on(slice: Slice) -> str:
     step = "hypothesis " if slice.step == "resume" else ""
     opened = f"; a page: {', '.join(ways)}" if ways else ""
     # Words alone find the pages of every target.
-    search = f"; search: `kb search --target {quote(slice.target)} WORDS`"
-    opened += search * bool(slice.target)
-    return f"The next part: `kb load {step}--beyond {slice.digest}`{opened}"
+    asked = "; `kb search WORDS` and, before a run, `kb check PROPOSAL`"
+    asked += f", both with `--target {quote(slice.target)}`" * bool(slice.target)
+    return f"The next part: `kb load {step}--beyond {slice.digest}`{opened}{asked}"
 
 
 def _omitted(slice: Slice, explain: bool, *, printed: int) -> list[str]:

@@ -19,8 +19,8 @@ from kb.slices.state import (
 from kb.slices.topics import bring_topics
 from kb.trail.outcomes import measured
 
-# A file that a command runs or a rule protects.
-_PROGRAM = re.compile(r"[\w-]+\.\w{1,5}\b")
+# A file that a command runs or a rule protects, or a program by its path.
+_PROGRAM = re.compile(r"[\w-]+\.\w{1,5}\b|(?<=/)[\w-]+(?=\s|$)")
 # What a resumed session is told of its state: of each part so many lines at most; and so many of the last runs.
 _STANDING = (("standing", "frontier", 3), ("config", "configuration", 1))
 _RESUMED = 8
@@ -107,7 +107,7 @@ def _bring_warning(into: OpenSlice, proposal: str) -> None:
     guarded = [*page.words("protected"), *page.words("checks"), page.field("benchmark"), page.field("profile")]  # fmt: skip
     names = {w for text in guarded for w in _PROGRAM.findall(text)}
     names |= {metric} if "_" in metric else set()
-    named = ", ".join(sorted(n for n in names if re.search(rf"(?<![\w/.-]){re.escape(n)}(?![\w-])", proposal)))  # fmt: skip
+    named = ", ".join(sorted(n for n in names if re.search(rf"(?<![\w/.-]){re.escape(n)}(?![\w-]|\.\w)", proposal)))  # fmt: skip
     if named:
         text = f"The change names {named}, which measures or prints {metric or 'the metric'}: take the figure from the untouched benchmark, and compare it with what the tool itself reports."
         into.words("state", page.path, "", why="who prints the metric", text=text)

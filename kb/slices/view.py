@@ -97,7 +97,7 @@ class View:
 
     def look_up(self, paths: Iterable[str]) -> None:
         """Fetch the standing of many pages at once."""
-        missing = sorted(set(paths) - self._standing.keys())
+        missing = sorted({path for path in paths if path not in self._standing})
         if not missing:
             return
         rows = self.db.execute(
@@ -216,7 +216,8 @@ class View:
                 return True
         hrefs = set(_HREF.findall(text)) if (self.moment or self.cold) and "](" in text else ()
         places = (target_of(href, folder=posixpath.dirname(path)) for href in hrefs)
-        return self._hides({place[0] for place in places if place and place[0].endswith(".md")})
+        ends = {place[0] for place in places if place and place[0].endswith(".md")}
+        return bool(ends) and self._hides(ends)
 
     def _hides(self, paths: Iterable[str]) -> bool:
         """Whether one of the pages was not there yet, or tells a cold reader an outcome."""

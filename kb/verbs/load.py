@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kb import KbError, store
 from kb.schema import STEPS
 from kb.slices import Loader, SeenTables, Slice, printed
+from kb.slices.history import history_of
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 from kb.slices.slice import to_markdown
 from kb.verbs import Caller, Result, argument, flag, option, several
@@ -16,7 +17,6 @@ from kb.verbs.result import json_lines
 if TYPE_CHECKING:
     from kb.claims import Claim
     from kb.research.ideas import Idea
-    from kb.slices.history import History
 
 FORMATS = ("md", "json")
 
@@ -125,15 +125,8 @@ def loader_of(layout: store.Layout, db: sqlite3.Connection) -> Loader:
         lambda: _ideas(layout),
         lambda digest: printed.printed_at(layout, digest).texts,
         _SEEN.setdefault(build, SeenTables()),
-        lambda: _history(layout),
+        lambda: history_of(layout),
     )
-
-
-def _history(layout: store.Layout) -> "History":
-    """When pages gained what; what reads it is imported for a moment of the past alone."""
-    from kb.slices.history import history_of
-
-    return history_of(layout)
 
 
 def _claims(layout: store.Layout) -> "tuple[Claim, ...]":

@@ -63,7 +63,7 @@ def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
         path, _, part = path_of(typed, [p for (p,) in rows]).partition("#")
         anchor = anchor or part
     else:
-        path = _run(layout, caller, typed, target=request.target) or caller.path(layout, typed)
+        path = _run(layout, caller, typed, request=request) or caller.path(layout, typed)
     if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):
         raise KbError(f"{path}: leads out of the knowledge base and is not read")
     if not (layout.root / path).is_file():
@@ -107,20 +107,29 @@ def _lines(page: Page, section: Section) -> tuple[int, int]:
     return section.start, next(after, page.lines + 1)
 
 
-def _run(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
-    """The run that `DIGEST:v012` names within the target of a slice, or `v012` within the `target`, or where one run alone is called so; empty for what is no number of a run.
+def _run(layout: store.Layout, caller: Caller, typed: str, *, request: Open) -> str:
+    """The run that `DIGEST:v012` names within the target of a slice, or `v012` within the target asked for, else within that of the newest slice on
+    file, or where one run alone is called so; empty for what is no number of a run.
 
     Raises KbError with every run that it may mean.
     """
     digest, _, label = typed.rpartition(":")
     if not _LABEL.fullmatch(label) or (digest and not _DIGEST.fullmatch(digest)):
         return ""
-    caller.doubt_target(db := caller.tables(layout), target)
+    caller.doubt_target(db := caller.tables(layout), request.target)
     rows = db.execute("select path, target from experiment order by date desc, path")
     same = [(path, own) for path, own in rows if label_of(path) == label]
-    own = [(p, t) for p, t in same if digest_of(t).startswith(digest[:4]) and target in ("", t)]
+    own = [r for r in same if digest_of(r[1]).startswith(digest[:4]) and request.target in ("", r[1])]  # fmt: skip
     if len(own) > 1:
-        lines = (f"\n  {handle(path)} · {name} · {path}" for path, name in own[:_MOST_RUNS])
+        # Late: most pages are opened by a name of their own.
+        from kb.slices.printed import newest_target
+
+        own = [r for r in own if digest_of(r[1]).startswith(newest_target(layout))] or own
+    if len(own) > 1:
+        lines = (
+            f"\n  kb open {handle(path)}{request.where.removeprefix(typed)} · {name}"
+            for path, name in own[:_MOST_RUNS]
+        )
         raise KbError(
             f"'{typed}' names {len(own)} runs; open one by its handle, or say whose by --target:{''.join(lines)}"
         )
