@@ -28,7 +28,7 @@ BUDGETS = {
     "research": 2225,
     "profiles": 1602,
     "refuted": 1869,
-    "slices": 1663,
+    "slices": 1670,
     "lint": 1121,
     "indexes": 1070,
     "ingest": 1167,

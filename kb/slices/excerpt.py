@@ -66,9 +66,7 @@ def excerpt_of(
         )
         if len(whole_text) > (len(text) or len(lead)):
             anchor, text = visible[0].anchor, whole_text
-    # A sentence that was cut short goes, as far as enough is left.
-    last = max((m.start() + 1 for m in _END.finditer(text)), default=0)
-    return anchor, text[:last] if last >= SHORTEST and not text.endswith(_CLOSED) else text
+    return anchor, _ended(text)
 
 
 def statements_of(text: str) -> Iterator[str]:
@@ -83,6 +81,12 @@ def statements_of(text: str) -> Iterator[str]:
         elif any(c.strip("-: ") for c in cells):
             rest = zip(heads[1:], cells[1:], strict=True)
             yield f"{cells[0]}: {'; '.join(f'{head} {cell}' for head, cell in rest if cell)}."
+
+
+def _ended(text: str) -> str:
+    """A text without a sentence that was cut short, as far as enough is left."""
+    last = max((m.start() + 1 for m in _END.finditer(text)), default=0)
+    return text[:last] if last >= SHORTEST and not text.endswith(_CLOSED) else text
 
 
 def _weight(chunk: Chunk, weights: Mapping[str, float]) -> float:

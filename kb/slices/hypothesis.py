@@ -192,17 +192,13 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     # Where hardly a matter is asked for, the state has told what failed here.
     stated = question.neutral and not cold and into.target
     known = {f.path for f in question.earlier if f.failed} if stated else set()
-    kin = {into.target, *question.kin} if stated else ()
+    pages = [p for p in pages if p.path not in into.full | known]
+    # To what is tried next the runs of a target that is no kin say nothing.
+    pages = [p for p in pages if not question.is_strange(p.path)] if stated else pages
     open = stated and into.budget >= 6000
-    for place, page in enumerate(p for p in pages if p.path not in into.full | known):
-        facts = question.facts(page.path)
-        # To what is tried next the runs of a target that is no kin say nothing.
-        if facts and kin and facts.target not in kin:
-            continue
-        part = "leads" if page.type == "hypothesis" and question.is_open(page.path) else "pages"
-        part = "refuted" if into.failed(page.path) else part
+    for place, page in enumerate(pages):
         fits = into.page(
-            "pages" if cold else part,
+            "pages" if cold else _part_of(into, page),
             page.path,
             "",
             closely=place < _CLOSELY or open,
@@ -211,3 +207,9 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
         misses = 0 if fits else misses + 1
         if misses >= _MISSES:
             break
+
+
+def _part_of(into: OpenSlice, page: Ranked) -> str:
+    if page.type == "hypothesis" and into.question.is_open(page.path):
+        return "leads"
+    return "refuted" if into.failed(page.path) else "pages"

@@ -162,6 +162,11 @@ class Question:
         kin = self.view.always("kin", self.target, lambda: trail.kin(self.view.db, self.target))
         return {t: near for t, near in kin.items() if near > _STRANGER}
 
+    def is_strange(self, path: str) -> bool:
+        """Whether a page is a run of a target that is neither this one nor its kin."""
+        facts = self.facts(path)
+        return facts is not None and facts.target not in (self.target, *self.kin)
+
     @property
     def frontier(self) -> trail.Facts | None:
         """The target's best run where its loop works at present."""
