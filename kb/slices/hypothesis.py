@@ -192,11 +192,11 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     # Where hardly a matter is asked for, the state has told what failed here.
     stated = question.neutral and not cold and into.target
     known = {f.path for f in question.earlier if f.failed} if stated else set()
-    pages = [p for p in pages if p.path not in into.full | known]
+    left = (p for p in pages if p.path not in into.full | known)
     # To what is tried next the runs of a target that is no kin say nothing.
-    pages = [p for p in pages if not question.is_strange(p.path)] if stated else pages
+    left = (p for p in left if not stated or not question.is_strange(p.path))
     open = stated and into.budget >= 6000
-    for place, page in enumerate(pages):
+    for place, page in enumerate(left):
         fits = into.page(
             "pages" if cold else _part_of(into, page),
             page.path,
