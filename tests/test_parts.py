@@ -103,3 +103,9 @@ def test_runs_of_a_page_stand_in_trail_slice_and_gate_and_open_by_their_heading(
     (layout.root / "wiki/tuning.md").write_text(NOTES.replace("Prefetch=4", "Prefetch=8"))
     build(layout)
     assert "wiki/tuning.md#prefetch8" in {e.path for e in trail.experiments(store.state(layout))}
+
+
+def test_a_run_measures_where_it_gives_a_figure_with_a_unit():
+    page = "# Experiments\n\n## 2026-02-01: merges\nAfter: 520 MB/s.\nResult: kept.\n\n## 2026-02-03: hash\nAfter: 505 MB/s.\nResult: reverted.\n\n## 2026-02-04: mmap\nAfter: 521 MB/s.\nResult: no change.\n"
+    assert [verdict for _, verdict in verdicts(page)] == ["supported", "refuted", "inconclusive"]
+    assert not verdicts(page.replace(" MB/s", ""))

@@ -134,7 +134,6 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("", "**Outcome**: we keep the batch size of the parent run and look again", None, ""),
         ("", "```\n**Outcome**: reverted\n```", None, ""),
         ("decision: revert", "", "refuted", "decision"),
-        ("", "Status: confirmed (negative result; the halter saves no writes)", "refuted", "section"),
         ("", "Status: confirmed at 512 steps; not adopted", "refuted", "section"),
         ("", "Status: confirmed at 512 steps; adopted", "supported", "section"),
         ("", "**Status**: confirmed", "supported", "section"),
@@ -745,3 +744,14 @@ def test_a_label_of_several_sentences_is_read_by_what_was_done_in_the_end():
     assert read("**Status:** Concluded (run with a clear negative takeaway).") == "refuted"
     assert read("**Status**: ✅ quick test passed, baseline-lite pending") == "supported"
     assert read("**Result:** 1.9 → 1.3 ms here, 0.2 → 0.5 ms there") is None
+
+
+def test_a_form_that_nobody_filled_in_says_no_verdict():
+    form = "# Experiment\n\n## Hypothesis\n\nx\n\n## Outcome\n\n- [ ] kept\n- [ ] rejected because it was slower\n"
+    assert facts(form, "wiki/experiments/e/003-x.md").verdict.canonical is None
+    assert facts(form.replace("[ ] kept", "[x] kept"), "wiki/experiments/e/003-x.md").verdict.canonical == "supported"
+
+
+def test_a_page_takes_its_verdict_from_what_it_says_last_of_what_was_done():
+    page = "# zstd level 3\n\nThe padding experiment was rejected, so we looked at compression. We kept it.\n"
+    assert facts(page, "wiki/experiments/e/004-x.md").verdict.canonical == "supported"

@@ -20,65 +20,48 @@ class Verdict(StrEnum):
 
 FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
 
-# How a verdict is spelled: first row wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid. `stems` count wherever they stand,
-# unless denied ("no crash", "not refuted"), `opening` only at the start, where all that is said is how it came out.
-_SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
-    (Verdict.INVALID, "invalid retract", ""),
-    (Verdict.CRASH, "crash", "failed"),
-    (
+_DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
+_DENIALS = "|".join(languages.DENIALS)
+_SUPPORTED = spellings(languages.VERDICTS, "supported")
+
+
+def _spelled(
+    verdict: Verdict, stems: str, opening: str = r"(?!)"
+) -> tuple[re.Pattern[str], Verdict]:
+    """The pattern of a verdict: `stems` count wherever they stand, unless denied ("no crash", "not refuted"), `opening` only at the start,
+    where all that is said is how it came out.
+    """
+    listed = "|".join([*stems.split(), *spellings(languages.VERDICTS, verdict)])
+    return regex(rf"{_DENIED}(?:{listed})|^\W*(?:{'|'.join(opening.split())})"), verdict
+
+
+# How a verdict is spelled: first row wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid.
+_VERDICT_RULES = [
+    _spelled(Verdict.INVALID, "invalid retract"),
+    _spelled(Verdict.CRASH, "crash", "failed"),
+    _spelled(
         Verdict.REFUTED,
         r"refut reject falsif discard unsupported exhausted negative[\s-](?:\w+[\s-])?(?:result|finding|takeaway|experiment)",
         "revert dead",
     ),
+    # A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
     (
+        regex(
+            rf"\b(?:{_DENIALS})[ -](?:support|confirm|accept|(?:keep|kept|selec(?:t|ted))\b|merge|adopt|ship|{'|'.join(_SUPPORTED)})|"
+            + languages.denied("|".join(_SUPPORTED))
+        ),
+        Verdict.REFUTED,
+    ),
+    (regex(r"\bnot yet\b"), Verdict.INCONCLUSIVE),
+    _spelled(
         Verdict.INCONCLUSIVE,
         "inconclus potential parked neutral parity unconfirmed",
         "flat tie park\\b",
     ),
-    (Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
-    (Verdict.BASELINE, r"^\W*baseline(?![\w-])", ""),
-)
-_DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
-
-
-def _spelled(verdict: Verdict, stems: str, opening: str) -> re.Pattern[str]:
-    listed = [*stems.split(), *spellings(languages.VERDICTS, verdict)]
-    forms = [f"{_DENIED}(?:{'|'.join(listed)})"] + (
-        [rf"^\W*(?:{'|'.join(opening.split())})"] if opening else []
-    )
-    return regex("|".join(forms))
-
-
-_VERDICT_RULES = [
-    (_spelled(verdict, stems, opening), verdict) for verdict, stems, opening in _SPELLINGS
+    _spelled(Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
+    (regex(r"\bkept\b"), Verdict.SUPPORTED),
+    _spelled(Verdict.BASELINE, r"^\W*baseline(?![\w-])"),
 ]
-# A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
-_DENIED_SUPPORT = "|".join(
-    [
-        "support",
-        "confirm",
-        "accept",
-        "keep\\b",
-        "kept\\b",
-        "merge",
-        "adopt",
-        "ship",
-        "select\\b",
-        "selected\\b",
-        *spellings(languages.VERDICTS, "supported"),
-    ]
-)
-_VERDICT_RULES[3:3] = [
-    (
-        regex(
-            rf"\b(?:{'|'.join(languages.DENIALS)})[ -](?:{_DENIED_SUPPORT})|"
-            + languages.denied("|".join(spellings(languages.VERDICTS, "supported")))
-        ),
-        Verdict.REFUTED,
-    )
-]
-_VERDICT_RULES[4:4] = [(regex(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
-_VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
 # Where a page is in its life says nothing of what came out of it; of these the first say that the run is still to end.
 _RUNNING = (
     "running in_progress open pending active draft proposed planned queued todo new started wip"
@@ -187,9 +170,6 @@ def outcome_verdict(raw: str) -> Verdict | None:
     if len(opening.split()) > _LONGEST_OUTCOME:
         return None
     verdict = canonical_verdict(opening)
-    # What is confirmed may be that it failed: "confirmed (negative result)", "confirmed; not adopted".
-    if opening.startswith("confirm") and canonical_verdict(text) is Verdict.REFUTED:
-        return Verdict.REFUTED
     if verdict is not Verdict.OTHER:
         return verdict
     worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)

@@ -59,6 +59,11 @@ _UNTRIED = (
     r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
     r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b"
 )
+# A goal, and what was before the change, unless the sentence goes on to what came of it.
+_BEFORE_IT = (
+    r"^\W*(?:(?:(?:the|our) )?(?:goal|aim|objective)s?\b[\s*_]*(?:[:–—]|(?:is|was)\b)|targets?[\s*_]*[:–—](?!.*,)|(?:before|until|prior to|previously)\b)"
+    r"(?!.*(?:;|\b(?:after|now|but|yet|then|since|instead|got|reached|missed)\b))"
+)
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = (
     r"^\W*(?:if|when|unless|where|wenn|si|do not|don['’]t|never)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
@@ -117,6 +122,7 @@ _READINGS = tuple(
         (None, False, False, _SUPPOSES),
         (ReportKind.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
         (ReportKind.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
+        (None, False, False, _BEFORE_IT),
         (ReportKind.FAILED, False, False, _OF_NO_USE),
         (ReportKind.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
         (ReportKind.STAYED, False, False, _OF_USE),
@@ -134,7 +140,7 @@ _READINGS = tuple(
         (ReportKind.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
     )
 )
-_ENGLISH = 8
+_ENGLISH = 9
 # Every reading of another language holds one of these: looked for alone, they are many times faster.
 _FOREIGN = frozenset(
     _words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")
@@ -168,12 +174,6 @@ def report_of(sentence: str, *, is_try: bool = False) -> tuple[ReportKind | None
         if (is_try or not reading.wrong) and reading.words.search(sentence):
             return reading.report, reading.final
     return None, False
-
-
-def names_failures(title: str) -> bool:
-    """Whether a heading of another language than English says that what stands below failed."""
-    foreign = (r.report for r in _readings_of(title)[_ENGLISH:] if r.words.search(title))
-    return ReportKind.FAILED in foreign
 
 
 def is_supposed(sentence: str) -> bool:

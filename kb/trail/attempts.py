@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.run.direction import direction_of, is_resource
 from kb.run.noise import gain_of
@@ -38,74 +37,59 @@ _NOISE = 0.002
 _LONGEST, _LONGEST_SUBJECT = 260, 110
 
 
-class _TryColumns(NamedTuple):
-    """What the columns of a table say: those with figures, those that tell in words how it came out, and how many before them name the try."""
-
-    measured: tuple[int, ...]
-    outcomes: tuple[int, ...]
-    names: int
-
-
 def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[TableTry]:
     """Tries that a table tells, a row each; none where its rows are something else."""
     header, body = rows[0], [r for r in rows[1:] if len(r) == len(rows[0])]
-    columns = _columns_of(header, body)
-    if columns is None:
+    measured = [c for c, head in enumerate(header) if c and is_measured(head)]
+    outcomes = [c for c, head in enumerate(header) if c and _OUTCOME.search(head)]
+    if not measured + outcomes or not _are_tries(header, body):
         return []
+    names = min(measured + outcomes)
     lost = any(map(_FAILED_HEADING.search, above[-1:]))
-    gains = _gains(header, body, columns.measured)
-    read = (_row(header, r, columns, gain=g, lost=lost) for r, g in zip(body, gains, strict=True))
-    tries = [t for t in read if t]
+    gains = _gains(header, body, measured)
+    texts = (_texts(header, row, names, outcomes) for row in body)
+    wins = (_verdict(" ".join(row[names:]), [row[c] for c in outcomes]) for row in body)
+    told = (_try(*t, g, won=w, lost=lost) for t, g, w in zip(texts, gains, wins, strict=True))
+    tries = [t for t in told if t]
     return tries if len(tries) > 1 or lost else []
 
 
-def _columns_of(header: Sequence[str], body: Sequence[Sequence[str]]) -> _TryColumns | None:
-    if len(body) < 2 or _PARTS_OF_RUN.search(header[0]) or any(map(_HOPED.search, header)):
-        return None
-    if is_measured(header[0]) or 2 * sum(is_measured(r[0]) for r in body) >= len(body):
-        return None
-    behind = range(1, len(header))
-    measured = tuple(c for c in behind if is_measured(header[c]))
-    match = tuple(c for c in behind if _OUTCOME.search(header[c]))
-    return _TryColumns(measured, match, min((*measured, *match))) if measured or match else None
-
-
-def _row(
-    header: Sequence[str],
-    row: Sequence[str],
-    columns: _TryColumns,
-    *,
-    gain: float | None,
-    lost: bool,
+def _try(
+    subject: str, text: str, gain: float | None, *, won: bool | None, lost: bool
 ) -> TableTry | None:
-    won = _verdict(" ".join(row[columns.names :]), [row[c] for c in columns.outcomes])
+    """The try that a row tells by its gain or by its words; below a heading of failures, lost unless it says that it won."""
     if gain is None and won is None and not lost:
         return None
     if won is None and gain is not None and abs(gain) >= _NOISE:
         won = gain > 0
-    texts = _texts(header, row, columns)
-    subject = "; ".join(text for i, text in texts.items() if i < columns.names)
-    values = "; ".join(text for i, text in texts.items() if i >= columns.names)
-    if gain is not None and won is (gain > 0) and not _SIGNED.search(values):
-        values += f" ({100 * gain:+.1f} %)"
-    text = cut(f"{subject}: {values}", _LONGEST)
+    if gain is not None and won is (gain > 0) and not _SIGNED.search(text):
+        text += f" ({100 * gain:+.1f} %)"
+    text = cut(f"{subject}: {text}", _LONGEST)
     return TableTry(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
 
 
-def _texts(header: Sequence[str], row: Sequence[str], columns: _TryColumns) -> dict[int, str]:
-    """What the filled cells of a row say by their column; with the column's head where the cell alone does not tell."""
-    cells = {i: c for i, c in enumerate(row) if c.strip(" —-")}
-    bare = {i for i, c in cells.items() if 0 < i < columns.names and any(map(str.isalpha, c))}
-    bare.update(columns.outcomes)
-    return {i: c if i in bare else f"{header[i]} {c}" for i, c in cells.items()}
+def _are_tries(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the rows of a table are no stretches of one run, no metrics, and nothing hoped for."""
+    if len(body) < 2 or _PARTS_OF_RUN.search(header[0]) or any(map(_HOPED.search, header)):
+        return False
+    return not is_measured(header[0]) and 2 * sum(is_measured(r[0]) for r in body) < len(body)
+
+
+def _texts(
+    header: Sequence[str], row: Sequence[str], names: int, outcomes: Sequence[int]
+) -> tuple[str, str]:
+    """What the filled cells of a row name, and what they say of it; with a column's head where the cell alone does not tell."""
+    cells = [(i, c) for i, c in enumerate(row) if c.strip(" —-")]
+    bare = {i for i, c in cells if 0 < i < names and any(map(str.isalpha, c))}.union(outcomes)
+    texts = [(i, c if i in bare else f"{header[i]} {c}") for i, c in cells]
+    named, said = ([t for i, t in texts if (i < names) is first] for first in (True, False))
+    return "; ".join(named), "; ".join(said)
 
 
 def _verdict(text: str, words: Sequence[str]) -> bool | None:
     """Whether a row says that its try was kept or failed; None where it says neither."""
-    if _DID_NOT_RUN.search(text):
-        return False
-    verdicts = [canonical_verdict(t.partition(";")[0].partition(".")[0]) for t in words]
-    if any(v in FAILED or v is Verdict.INCONCLUSIVE for v in verdicts):
+    verdicts = {canonical_verdict(t.partition(";")[0].partition(".")[0]) for t in words}
+    if _DID_NOT_RUN.search(text) or verdicts & {*FAILED, Verdict.INCONCLUSIVE}:
         return False
     return True if Verdict.SUPPORTED in verdicts else None
 
@@ -117,7 +101,7 @@ def _gains(
     if any(stated := changes_in(header, body)):
         return stated
     plain = [c for c in range(1, len(header)) if not _REMARK.search(header[c])]
-    stated = [_signed(" ".join(row[c] for c in plain)) for row in body]
+    stated = [_change(" ".join(row[c] for c in plain)) for row in body]
     if 3 * sum(g is not None for g in stated) >= len(body):
         return stated
     # What a try needed of memory is no gain.
@@ -133,7 +117,7 @@ def changes_in(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[flo
     for c in range(len(header) - 1, 0, -1):
         if not _CHANGE.search(header[c]) or _REMARK.search(header[c]):
             continue
-        cells = [_signed(row[c]) if "%" in row[c] else _change(row[c]) for row in body]
+        cells = [_change(row[c]) for row in body]
         if 3 * sum(g is not None for g in cells) >= len(body):
             named = direction_of(_CHANGE.pattern.sub("", header[c].lower())) or direction_of(
                 header[c - 1]
@@ -144,8 +128,12 @@ def changes_in(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[flo
 
 
 def _change(cell: str) -> float | None:
-    match = _BARE_CHANGE.fullmatch(cell)
-    return float(match[2].replace(",", ".")) * (1 if match[1] == "+" else -1) if match else None
+    """The signed change that a text states: a share of it in per cent, else a number that is all it says."""
+    match = _SIGNED.search(cell) or _BARE_CHANGE.fullmatch(cell)
+    if match is None:
+        return None
+    size = float(match[2].replace(",", ".")) / (100 if "%" in match[0] else 1)
+    return size if match[1] == "+" else -size
 
 
 def _against_reference(name: str, body: Sequence[Sequence[str]], column: int) -> list[float | None]:
@@ -157,8 +145,3 @@ def _against_reference(name: str, body: Sequence[Sequence[str]], column: int) ->
         gain_of(v, base, direction=direction) if v is not None and base and i != at else None
         for i, v in enumerate(values)
     ]
-
-
-def _signed(text: str) -> float | None:
-    match = _SIGNED.search(text)
-    return float(match[2]) / (100 if match[1] == "+" else -100) if match else None

@@ -276,19 +276,12 @@ _CUES = {
     "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
 }
 # Looked for in lower case.
-_CUE = {name: regex(rf"\b(?:{words})\b") for name, words in _CUES.items()}
+_CUE = regex("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
 _ARROW = regex(
     r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|"
     r"from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)"
 )
 OPPOSITE = {"raise": "lower", "lower": "raise", "enable": "disable", "disable": "enable"}
-
-
-def _of_effect(text: str, at: int) -> bool:
-    """Whether the words from `at` on name something measured: "raises the token rate" says what a change does, not which
-    way its lever goes.
-    """
-    return direction_of(" ".join(re.findall(r"[A-Za-z/]+", text[at : at + 40])[:4])) is not None
 
 
 def _arrow_way(numbers: re.Match[str]) -> str:
@@ -300,17 +293,18 @@ def _arrow_way(numbers: re.Match[str]) -> str:
 
 
 def _verb_way(text: str) -> str | None:
-    """Which way the verbs of a text move a lever; empty where they say both ways, None where they say nothing."""
+    """Which way the verbs of a text move a lever; empty where they say both ways, None where they say nothing. "Raises the token rate"
+    says what a change does, not which way its lever goes.
+    """
     lower = text.lower()
-    text = text if len(text) == len(lower) else lower
-    cues = {
-        name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(lower))
-        for name, pattern in _CUE.items()
-    }
-    if cues["raise"] and cues["lower"]:
+    objects = (
+        (m.lastgroup, re.findall(r"[a-z/]+", lower[m.end() :][:40])) for m in _CUE.finditer(lower)
+    )
+    cues = {way for way, words in objects if direction_of(" ".join(words[:4])) is None}
+    if {"raise", "lower"} <= cues:
         return ""
     return next(
-        (name for name in ("raise", "lower", "disable", "replace", "enable") if cues[name]), None
+        (way for way in ("raise", "lower", "disable", "replace", "enable") if way in cues), None
     )
 
 
@@ -330,7 +324,6 @@ _BEFORE, _BEHIND = 40, 40
 _SWITCHED = regex(
     r"[`*\s]*(?:(?:is|are|was|were|turned)\s+)?(?P<way>off|disabled|removed|dropped|unset|on|enabled)\b"
 )
-_ANY_CUE = regex("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
 
 
 def way_of(clause: str, name: str) -> str:
@@ -347,5 +340,5 @@ def way_of(clause: str, name: str) -> str:
         return way
     if switched := _SWITCHED.match(behind):
         return "enable" if switched["way"] in ("on", "enabled") else "disable"
-    cues = list(_ANY_CUE.finditer(clause[max(0, at - _BEFORE) : at].lower()))
+    cues = list(_CUE.finditer(clause[max(0, at - _BEFORE) : at].lower()))
     return cues[-1].lastgroup or "" if cues else ""

@@ -26,6 +26,8 @@ _MOVES = {
 _FROM_TO = regex(
     r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d+(?:\.\d+)?)"
 )
+# What parts the name of what was tried from what came of it.
+_LEAD = regex("[:：—–]")
 # A sentence of no more words only says how it ended.
 _SHORTEST = 4
 
@@ -41,7 +43,8 @@ def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, in
         worse = next((place for place, is_better in moves if not is_better), None)
         if worse is not None and not moves[-1][1]:
             # Of a measure that got worse by itself nobody tried anything.
-            return (ReportKind.FAILED if is_try or worse else None), worse
+            named = is_try or worse or _LEAD.search(sentences[worse])
+            return (ReportKind.FAILED if named else None), worse
         return (ReportKind.STAYED if moves else None), 0
     return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)
 

@@ -107,7 +107,6 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
     """Verdict of what a section or a label says, and the sentence that says it: by the words of a verdict with which it begins, else by
     what its first sentences report: what was done in the end counts before what worked.
     """
-    # A box that nobody ticked is a form.
     whole = [s for s in sentences_of(section) if not s.startswith("[ ]")][:_TOLD] or [""]
     # What is confirmed stands behind it, and may be a failure.
     first = whole[0] if whole[0].lower().startswith("confirmed") else whole[0].partition("; ")[0]
@@ -130,7 +129,8 @@ def decided_verdict(
     head = " ".join(p.text for p in lead if p.kind == "paragraph")
     # "tried: …, saw: … => backed out": the arrow leads to what it came to.
     for text in (page.title, section, head.partition("=> ")[2], head, ends):
-        sentences = sentences_of(text)[: 3 * _TOLD]
+        # A box that nobody ticked is a form.
+        sentences = [s for s in sentences_of(text) if not s.startswith("[ ]")][: 3 * _TOLD]
         reports = [(*report_of(s, is_try=text != page.title), s) for s in sentences]
         final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
         # The last thing that a page says may leave open another run.
