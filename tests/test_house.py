@@ -33,7 +33,7 @@ BUDGETS = {
     "indexes": 1070,
     "ingest": 1167,
     "page": 1162,
-    "run": 1063,
+    "run": 1069,
     "claims": 1154,
     "harness": 759,
     "search": 874,

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import KbError
@@ -291,6 +291,7 @@ def test_an_interval_covers_what_it_should(n):
     assert missed <= 60
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.floats(1, 1e6), min_size=3, max_size=9), st.lists(st.floats(1, 1e6), min_size=3, max_size=9))
 def test_ends_of_an_interval_enclose_its_middle_and_turn_with_the_direction(change, parent):
     lower = gain_interval(change, parent, direction="lower", level=0.05)
@@ -304,6 +305,15 @@ def test_what_a_record_states_of_its_repeats_is_as_fine_as_it_says():
     reading = measured_of("time_ms", [100.0], [110.0], stated=stated, direction="lower")
     assert reading.interval.how == reading.place.how == "student" and reading.interval.low > 0.08
     assert measured_of("time_ms", [100.0], [110.0], direction="lower").interval is None
+
+
+def test_thousands_of_samples_a_side_are_compared_in_groups_within_a_second():
+    dice = random.Random(3)
+    change, parent = ([m + dice.gauss(0, 1) for _ in range(5000)] for m in (99, 100))
+    reading = gain_interval(change, parent, direction="lower", level=0.05)
+    assert reading.low < 0.01 < reading.high and reading.high - reading.low < 0.002
+    spoilt = gain_interval([100 * v if n % 5 == 0 else v for n, v in enumerate(change[:400])], parent[:400], direction="lower", level=0.05)
+    assert 0.0 < spoilt.low < 0.01 and spoilt.high < 0.02
 
 
 def test_student_quantiles_are_the_published_ones():
