@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kb.page.markdown import parser
-from kb.site.raw_html import anchor_of, escaped, shown_html
+from kb.site.raw_html import anchor_of, escaped, pair_tags, shown_html
 
 
 class Destination(NamedTuple):
@@ -77,7 +77,7 @@ def body_of(text: str, *, slugs: Iterable[str], links: Mapping[str, Destination]
     """A markdown body as safe HTML. `slugs` are its headings' anchors in order; `links` maps every
     href as written (images as `!href`).
     """
-    env: dict = {"links": links, "closing": [], "slugs": iter(slugs)}
+    env: dict = {"links": links, "closing": [], "slugs": iter(slugs), "open_folds": 0}
     lead, *parts = _PARSER.render(text, env).split(_MARK)
     heads = [_HEADING.match(part) for part in parts]
     headings = tuple(TocEntry(int(h[1]), h[2], _TAGS.sub("", h[3]).strip()) for h in heads)
@@ -134,6 +134,7 @@ def _shape_blocks(state) -> None:
             task = _TASK.match(token.content)
             if task:
                 token.content = ("☐" if task[1] == " " else "☑") + token.content[task.end() :]
+    pair_tags(tokens)
 
 
 def _shape_callout(tokens: list, position: int) -> None:
@@ -157,6 +158,12 @@ def _shape_callout(tokens: list, position: int) -> None:
     opening.type, closing.type = "kb_callout_open", "kb_callout_close"
 
 
+def _shape_inline(state) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and "<" in token.content:
+            pair_tags(token.children or [])
+
+
 def _wikilink(state, silent: bool) -> bool:
     """`[[page#heading|label]]` as a link, where the caller's table knows it."""
     written = _WIKILINK.match(state.src, state.pos)
@@ -171,13 +178,12 @@ def _wikilink(state, silent: bool) -> bool:
     return True
 
 
-def _html(self, tokens, index, options, env) -> str:
-    return shown_html(tokens[index].content)
-
-
 def _html_block(self, tokens, index, options, env) -> str:
-    text = shown_html(tokens[index].content).strip()
-    return f"<p>{text}</p>\n" if text else ""
+    env["open_folds"] += tokens[index].meta.get("opens", 0)
+    text = shown_html(tokens[index])
+    if "<details>" in text or "</details>" in text or not text.strip():
+        return text.strip()
+    return f"<p>{text.strip()}</p>\n"
 
 
 def _link_open(self, tokens, index, options, env) -> str:
@@ -273,15 +279,21 @@ def _callout_open(self, tokens, index, options, env) -> str:
 
 def _heading_open(self, tokens, index, options, env) -> str:
     token = tokens[index]
-    mark = "" if token.level else _MARK
+    mark = "" if token.level or env["open_folds"] else _MARK
     also = f'<span id="{escaped(token.meta["also"])}"></span>' if "also" in token.meta else ""
     return f'{mark}<{token.tag} id="{escaped(str(token.attrs["id"]))}">{also}'
 
 
 def _heading_close(self, tokens, index, options, env) -> str:
-    token, anchor = tokens[index], escaped(str(tokens[index - 2].attrs["id"]))
-    link = f'<a class="headerlink" href="#{anchor}" aria-label="Link to this section">¶</a>'
-    return f"{'' if token.level else link}</{token.tag}>\n"
+    token = tokens[index]
+    anchor = escaped(str(tokens[index - 2].attrs["id"]))
+    is_inner = token.level or env["open_folds"]
+    link = (
+        ""
+        if is_inner
+        else f'<a class="headerlink" href="#{anchor}" aria-label="Link to this section">¶</a>'
+    )
+    return f"{link}</{token.tag}>\n"
 
 
 def _fixed(markup: str):
@@ -289,7 +301,7 @@ def _fixed(markup: str):
 
 
 _RULES = {
-    "html_inline": _html,
+    "html_inline": lambda self, tokens, index, options, env: shown_html(tokens[index]),
     "html_block": _html_block,
     "link_open": _link_open,
     "link_close": _link_close,
@@ -312,6 +324,7 @@ _RULES = {
 def _site_parser():
     md = parser().enable("strikethrough")
     md.core.ruler.after("block", "kb_blocks", _shape_blocks)
+    md.core.ruler.after("inline", "kb_inline", _shape_inline)
     md.inline.ruler.before("link", "kb_wikilink", _wikilink)
     for name, rule in _RULES.items():
         md.add_render_rule(name, rule)
