@@ -13,13 +13,13 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 
 from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import Aim, aim_of_proposal
+from kb.refuted.intent import Aim, aim_of_proposal, terms_in
 from kb.refuted.likeness import (
     by_value,
     differences,
@@ -30,6 +30,7 @@ from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
 from kb.refuted.values import same_value
 from kb.run.record import Lever
+from kb.schema import records_run
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment, targets
@@ -245,10 +246,20 @@ class Gate:
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
-        near = score >= _ALIKE and not _apart(question.aim, card.aim)
+        is_named = own and _name_words(card.evidence) <= question.aim.terms.keys()
+        near = (score >= _ALIKE or is_named) and not _apart(question.aim, card.aim)
         speaks = near and question.target in ("", card.target)
         worth = min(1.0, score * (_HALF if card.is_statement else 1.0))
         return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
+
+
+@lru_cache(maxsize=1 << 12)
+def _name_words(path: str) -> frozenset[str]:
+    """Words of the name that its author gave to the page of a run, two at least: whoever says them all means it."""
+    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
+    name = folder if records_run(folder, stem, reports=True) else stem
+    words = frozenset(t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#")
+    return words if len(words) > 1 else frozenset([path])
 
 
 def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:

@@ -79,7 +79,8 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     reasons = prose_of(own.get("verdict", ()), most=_REASON)
     why = prose_of(own.get("because", ()), most=_REASON)
     setup = prose_of(own.get("setup", ()), most=_SETUP)
-    labelled = labelled_verdict(passages)
+    # What a page says of itself at its head goes before any other label.
+    labelled = labelled_verdict(lead) or labelled_verdict(passages)
     verdict = worded_verdict(page, passages, words) or verdict_of(page, labelled, reasons)
     if (
         verdict.canonical in (None, Verdict.OTHER)
