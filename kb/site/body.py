@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kb.page.markdown import parser
-from kb.site.raw_html import anchor_of, escaped, pair_tags, shown_html
+from kb.site.raw_html import anchor_of, escaped, paired_tags, shown_html
 
 
 class Destination(NamedTuple):
@@ -77,7 +77,7 @@ def body_of(text: str, *, slugs: Iterable[str], links: Mapping[str, Destination]
     """A markdown body as safe HTML. `slugs` are its headings' anchors in order; `links` maps every
     href as written (images as `!href`).
     """
-    env: dict = {"links": links, "closing": [], "slugs": iter(slugs), "open_folds": 0}
+    env: dict = {"links": links, "closing": [], "slugs": iter(slugs), "fold": 0}
     lead, *parts = _PARSER.render(text, env).split(_MARK)
     heads = [_HEADING.match(part) for part in parts]
     headings = tuple(TocEntry(int(h[1]), h[2], _TAGS.sub("", h[3]).strip()) for h in heads)
@@ -115,8 +115,14 @@ def _fitted(parts: list[str]) -> str:
 def _shape_blocks(state) -> None:
     """Before inline text is read: callouts, task boxes, heading anchors, and runs too long to read."""
     tokens = state.tokens
+    blocks = [t.content for t in tokens if t.type == "html_block" and not t.level]
+    folds = paired_tags(blocks) & {"details"}
     for position, token in enumerate(tokens):
-        if token.type == "blockquote_open":
+        if token.type == "html_block":
+            token.meta["paired"] = paired_tags([token.content]) - {"details"} | (
+                frozenset() if token.level else folds
+            )
+        elif token.type == "blockquote_open":
             _shape_callout(tokens, position)
         elif token.type == "heading_open":
             inline = tokens[position + 1]
@@ -134,7 +140,15 @@ def _shape_blocks(state) -> None:
             task = _TASK.match(token.content)
             if task:
                 token.content = ("☐" if task[1] == " " else "☑") + token.content[task.end() :]
-    pair_tags(tokens)
+
+
+def _shape_inline(state) -> None:
+    """Behind inline text: which tags of each paragraph have a partner in it."""
+    for token in state.tokens:
+        tags = [t for t in token.children or () if t.type == "html_inline"]
+        paired = paired_tags([t.content for t in tags]) - {"details", "summary"}
+        for tag in tags:
+            tag.meta["paired"] = paired
 
 
 def _shape_callout(tokens: list, position: int) -> None:
@@ -158,12 +172,6 @@ def _shape_callout(tokens: list, position: int) -> None:
     opening.type, closing.type = "kb_callout_open", "kb_callout_close"
 
 
-def _shape_inline(state) -> None:
-    for token in state.tokens:
-        if token.type == "inline" and "<" in token.content:
-            pair_tags(token.children or [])
-
-
 def _wikilink(state, silent: bool) -> bool:
     """`[[page#heading|label]]` as a link, where the caller's table knows it."""
     written = _WIKILINK.match(state.src, state.pos)
@@ -178,12 +186,14 @@ def _wikilink(state, silent: bool) -> bool:
     return True
 
 
+def _html(self, tokens, index, options, env) -> str:
+    return shown_html(tokens[index].content, tokens[index].meta["paired"])
+
+
 def _html_block(self, tokens, index, options, env) -> str:
-    env["open_folds"] += tokens[index].meta.get("opens", 0)
-    text = shown_html(tokens[index])
-    if "<details>" in text or "</details>" in text or not text.strip():
-        return text.strip()
-    return f"<p>{text.strip()}</p>\n"
+    text = _html(self, tokens, index, options, env).strip()
+    env["fold"] += text.count("<details>") - text.count("</details>")
+    return text if "details>" in text or not text else f"<p>{text}</p>\n"
 
 
 def _link_open(self, tokens, index, options, env) -> str:
@@ -279,21 +289,15 @@ def _callout_open(self, tokens, index, options, env) -> str:
 
 def _heading_open(self, tokens, index, options, env) -> str:
     token = tokens[index]
-    mark = "" if token.level or env["open_folds"] else _MARK
+    mark = "" if token.level or env["fold"] else _MARK
     also = f'<span id="{escaped(token.meta["also"])}"></span>' if "also" in token.meta else ""
     return f'{mark}<{token.tag} id="{escaped(str(token.attrs["id"]))}">{also}'
 
 
 def _heading_close(self, tokens, index, options, env) -> str:
-    token = tokens[index]
-    anchor = escaped(str(tokens[index - 2].attrs["id"]))
-    is_inner = token.level or env["open_folds"]
-    link = (
-        ""
-        if is_inner
-        else f'<a class="headerlink" href="#{anchor}" aria-label="Link to this section">¶</a>'
-    )
-    return f"{link}</{token.tag}>\n"
+    token, anchor = tokens[index], escaped(str(tokens[index - 2].attrs["id"]))
+    link = f'<a class="headerlink" href="#{anchor}" aria-label="Link to this section">¶</a>'
+    return f"{'' if token.level or env['fold'] else link}</{token.tag}>\n"
 
 
 def _fixed(markup: str):
@@ -301,7 +305,7 @@ def _fixed(markup: str):
 
 
 _RULES = {
-    "html_inline": lambda self, tokens, index, options, env: shown_html(tokens[index]),
+    "html_inline": _html,
     "html_block": _html_block,
     "link_open": _link_open,
     "link_close": _link_close,

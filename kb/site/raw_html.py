@@ -1,17 +1,17 @@
-"""The HTML that people write into markdown: a few harmless tags, bare and in pairs, pass; all else of
-it is shown as text. Refuses attributes.
+"""The HTML that people write into markdown: a few harmless tags pass, bare and in pairs, so do line breaks
+and places to link to; comments vanish, all else of it is shown as text. Refuses attributes.
 """
 
 import html
 import re
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 _TAG = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(?P<close>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]*)\b(?P<rest>[^>]*)>", re.DOTALL
+    r"(?P<unseen><!--.*?(?:-->|\Z)|</a\s*>)|(?P<br><br\s*/?>)|<a\s+(?:id|name)\s*=\s*[\"']?(?P<id>[^\"'\s>]+)[\"']?\s*/?>"
+    r"|<(?P<close>/?)(?P<name>sub|sup|kbd|b|i|em|strong|del|ins|mark|small|code|details|summary)\b[^>]*>",
+    re.DOTALL | re.IGNORECASE,
 )
-_NAMED = re.compile(r"""\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
-# What passes inside a paragraph; a block may hold these two as well.
-_PHRASES = frozenset("sub sup kbd b i em strong del ins mark small code".split())
-_FOLDS = frozenset(("details", "summary"))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -26,68 +26,30 @@ def anchor_of(raw: str) -> str:
     return "h" + clean if clean.startswith("__") else clean
 
 
-def pair_tags(tokens: list) -> None:
-    """Note in every token of HTML which of its tags have a partner in the same container: only those
-    pass, so that one left open never reaches the site. Across blocks only `<details>` has partners.
+def paired_tags(texts: Iterable[str]) -> frozenset[str]:
+    """Names of harmless tags of which the texts of one container close each that they open, and no other:
+    one left open never reaches the site.
     """
-    containers: list[list] = [[]]
-    for token in tokens:
-        if token.nesting == 1:
-            containers.append([])
-        elif token.nesting == -1 and len(containers) > 1:
-            containers.pop()
-        elif token.type in ("html_block", "html_inline"):
-            token.meta = {"paired": set(), "opens": 0}
-            for tag in _TAG.finditer(token.content):
-                _pair(containers[-1], token, tag)
+    left_open: Counter[str] = Counter()
+    stray = set()
+    for tag in (tag for text in texts for tag in _TAG.finditer(text) if tag["name"]):
+        name = tag["name"].lower()
+        left_open[name] += -1 if tag["close"] else 1
+        stray |= {name} if left_open[name] < 0 else set()
+    return frozenset(name for name, number in left_open.items() if not number) - stray
 
 
-def _pair(open_tags: list, token, tag: re.Match) -> None:
-    name = (tag["name"] or "").lower()
-    in_block = token.type == "html_block"
-    is_mark = (
-        name == "a" and "href" not in tag["rest"].lower()
-    )  # `<a id="x"></a>`: a place to link to
-    if (
-        name not in _PHRASES
-        and not (name in _FOLDS and in_block)
-        and not (is_mark and not in_block)
-    ):
-        return
-    if not tag["close"]:
-        open_tags.append((name, token, tag.start()))
-        return
-    across = name == "details" or not in_block
-    fitting = [n for n, o in enumerate(open_tags) if o[0] == name and (across or o[1] is token)]
-    if fitting:
-        _, partner, start = open_tags[fitting[-1]]
-        del open_tags[fitting[-1] :]
-        partner.meta["paired"].add(start)
-        token.meta["paired"].add(tag.start())
-        if name == "details":
-            partner.meta["opens"] += 1
-            token.meta["opens"] -= 1
-
-
-def shown_html(token) -> str:
-    """A token of HTML with its paired tags as tags and everything else as text."""
-    text, paired = token.content, token.meta.get("paired", ())
+def shown_html(text: str, paired: Collection[str] = ()) -> str:
+    """HTML of a page as the site shows it, with tags of these names."""
     shown, at = [], 0
     for tag in _TAG.finditer(text):
-        shown += (escaped(text[at : tag.start()]), _shown_tag(tag, paired=tag.start() in paired))
+        name = (tag["name"] or "").lower()
+        if tag["id"]:
+            mark = f'<span id="{escaped(anchor_of(tag["id"]))}"></span>'
+        elif name in paired:
+            mark = f"<{tag['close']}{name}>"
+        else:
+            mark = escaped(tag[0]) if name else "<br>" if tag["br"] else ""
+        shown += (escaped(text[at : tag.start()]), mark)
         at = tag.end()
     return "".join([*shown, escaped(text[at:])])
-
-
-def _shown_tag(tag: re.Match, *, paired: bool) -> str:
-    name = (tag["name"] or "").lower()
-    if not name:
-        return ""  # A comment.
-    if name == "br":
-        return "<br>"
-    if not paired:
-        return escaped(tag[0])
-    if name == "a":
-        named = _NAMED.search(tag["rest"])
-        return f'<span id="{escaped(anchor_of(named[1]))}"></span>' if named else ""
-    return f"<{tag['close']}{name}>"
