@@ -24,7 +24,7 @@ BUDGETS = {
     "formats": 3313,
     "experiments": 2858,
     "trail": 3382,
-    "site": 2294,
+    "site": 2267,
     "research": 2225,
     "profiles": 1602,
     "refuted": 1878,
