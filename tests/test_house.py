@@ -43,11 +43,11 @@ BUDGETS = {
     "replay": 411,
     "loop": 344,
     "packs": 327,
-    "text": 470,
+    "text": 474,  # +4: headings of other languages that name failures.
     "server": 288,
     "build": 292,
     "model": 235,
-    "schema": 207,
+    "schema": 209,  # +2: what is confirmed may be a failure.
     "cli": 183,
     "move": 107,
     "mkdocs_plugin": 56,

@@ -256,6 +256,12 @@ def test_dead_ends_are_read_from_headings_crosses_and_tables(text, expected):
     assert [s[3] for s in said(text)] == expected
 
 
+@pytest.mark.parametrize("heading", ["Was nicht funktionierte", "Ce qui n'a pas marché", "试过但没用", "Что не сработало", "Lo que no funcionó", "失敗した試み"])
+def test_a_list_of_failures_is_known_by_a_heading_of_any_language_alone(heading):
+    text = f"## {heading}\n\n- Prefetch distance 64 rows\n- Loops unrolled by eight\n"
+    assert [s[3] for s in said(text)] == ["Prefetch distance 64 rows", "Loops unrolled by eight"]
+
+
 def test_what_a_machine_poured_into_cells_titles_and_levers_is_cut_before_it_is_read():
     hostile = [(piece * 100_000)[:100_000] for piece in ("0", "1,", "(1,", "~", "tile=8 ", "❌ ")] + ["tile=8 " + " " * 100_000 + "refuted"]
     for text in hostile:

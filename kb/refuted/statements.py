@@ -34,7 +34,7 @@ from kb.refuted.statement import (
 from kb.schema import FAILED, canonical_verdict, label_kind, outcome_verdict
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
-from kb.text.reports import ReportKind, is_settled, report_of
+from kb.text.reports import ReportKind, is_settled, names_failures, report_of
 from kb.trail.facts import from_row
 from kb.trail.outline import passages_of
 from kb.trail.reported import failure_in, report_in
@@ -141,7 +141,7 @@ def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     if _NO_LIST.search(title):
         return ""
-    if _FAILED_LIST.search(title):
+    if _FAILED_LIST.search(title) or names_failures(title):
         return "failed"
     return "turned-down" if _TURNED_DOWN.search(title) else ""
 

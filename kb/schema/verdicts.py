@@ -170,6 +170,9 @@ def outcome_verdict(raw: str) -> Verdict | None:
     if len(opening.split()) > _LONGEST_OUTCOME:
         return None
     verdict = canonical_verdict(opening)
+    # What is confirmed may be that it failed: "confirmed (negative result)", "confirmed; not adopted".
+    if opening.startswith("confirm") and canonical_verdict(text) is Verdict.REFUTED:
+        return Verdict.REFUTED
     if verdict is not Verdict.OTHER:
         return verdict
     worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)

@@ -176,6 +176,14 @@ def report_of(sentence: str, *, is_try: bool = False) -> tuple[ReportKind | None
     return None, False
 
 
+def names_failures(title: str) -> bool:
+    """Whether a heading of another language than English says that what stands below failed."""
+    return any(
+        r.report is ReportKind.FAILED and r.words.search(title)
+        for r in _readings_of(title)[_ENGLISH:]
+    )
+
+
 def is_supposed(sentence: str) -> bool:
     """Whether a sentence holds under a condition, might, is a goal or tells of before the change, and reports nothing."""
     return any(r.words.search(sentence) for r in _READINGS if r.report is None)

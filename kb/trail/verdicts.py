@@ -112,7 +112,7 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
     first = whole[0] if whole[0].lower().startswith("confirmed") else whole[0].partition("; ")[0]
     verdict = canonical_verdict(first[:_LONGEST_SAYING])
     # What is kept may be what was there before.
-    if verdict in (None, Verdict.OTHER) or first.lower().startswith(("keep ", "stay ")):
+    if verdict in (None, Verdict.OTHER) or first.lower().startswith(("keep ", "kept ", "stay ")):
         verdict = outcome_verdict(first) or verdict
         if verdict in (None, Verdict.OTHER, Verdict.SUPPORTED):
             verdict = REPORTED.get(report_in(" ".join(whole), is_try=True)[0], verdict)
