@@ -213,6 +213,15 @@ def test_a_page_that_a_build_skims_says_no_less_of_runs_and_dead_ends_than_lint_
         assert compiled[0] == compiled[1]
 
 
+def test_a_first_build_is_no_edit_of_a_wiki_that_is_the_root(make_base):
+    layout = make_base({"a.md": "# A\n", "kb.toml": '[kb]\nwiki = "."\n'})
+    build(layout)
+    with contextlib.closing(store.state(layout)) as db:
+        assert not store.changed_since(layout, db)()
+        (layout.root / "b.md").write_text("# B\n")
+        assert store.changed_since(layout, db)()
+
+
 def test_indexes_that_went_away_come_back(make_base):
     layout = make_base(PAGES)
     build(layout)

@@ -766,19 +766,24 @@ def test_a_file_that_the_change_names_and_git_does_not_know_is_asked_for_before_
     (loop.repository / "value.txt").write_text('#include "fast.h"\n')
     refused = loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr
     assert "names fast.h, which git does not know" in refused and not pages(loop)
-    for line in ('sh "$HERE"/bench2.sh', "cc $SRC/fast.h", "see ./notes.txt."):
+    (loop.repository / "fast.py").write_text("90\n")
+    for line in ("from fast import walk", "import fast", 'sh "$HERE"/bench2.sh', "cc $SRC/fast.h", "see ./notes.txt."):
         (loop.repository / "value.txt").write_text(f"{line}\n")
         assert "which git does not know" in loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr, line
     for name in ("a.c", "other/value.txt", "js.txt", "bench", "a", "main.py"):
         (loop.repository / name).parent.mkdir(exist_ok=True)
         (loop.repository / name).write_text("mine\n")
     (loop.repository / "value.txt").write_text("50\n# data.c, import json, a bench of lib/main.py\n")
-    assert "9 untracked files" in loop.run("try", proposed(tmp_path, "a=1"), *SEEN).stderr and len(pages(loop)) == 1
+    assert "10 untracked files" in loop.run("try", proposed(tmp_path, "a=1"), *SEEN).stderr and len(pages(loop)) == 1
 
 
 def test_trying_without_an_edit_files_no_page_and_goes_on_with_an_open_one_as_it_was_filed(loop, tmp_path):
     refused = loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr
     assert "same code as its parent" in refused and "no page was filed" in refused and not pages(loop)
+    (loop.repository / "value.txt").write_text("90\n")
+    refused = loop.run("try", proposed(tmp_path, "a=1"), "--set", "FAST", ok=(2,)).stderr
+    assert "write NAME=VALUE" in refused and not pages(loop)
+    loop.git("checkout", "-q", "value.txt")
     path = loop.open("a=1")
     refused = loop.run("try", proposed(tmp_path, "a=1", mechanism="another"), "--expect", "=90$", ok=(2,)).stderr
     assert "stays as it was filed" in refused

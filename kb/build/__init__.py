@@ -82,8 +82,10 @@ _NOTHING = {"added": 0, "changed": 0, "removed": 0}
 
 def _turn(layout: store.Layout) -> int | None:
     """How many builds began here so far: one that begins later sees all that was filed until now. None where no table says."""
-    unknown = contextlib.suppress(KbError, sqlite3.Error, ValueError)
-    with unknown, contextlib.closing(store.state(layout)) as db:
+    with (
+        contextlib.suppress(KbError, sqlite3.Error, ValueError),
+        contextlib.closing(store.state(layout)) as db,
+    ):
         return int(_meta(db, "begun") or 0)
     return None
 
@@ -108,6 +110,8 @@ def _built(
     *,
     again: bool,
 ) -> BuildReport:
+    if layout.wiki == layout.root:  # Made later, it would look like an edit of the wiki.
+        layout.indexes.mkdir(exist_ok=True)
     look = store.look_of(layout)
     last, since = _SCANS.pop(layout.root, ("", None))
     since = since if again and not look and last == _meta(db, "done") else None
@@ -154,9 +158,8 @@ def _built(
         counts = json.loads(_meta(db, "report"))
     else:
         counts, wanted = _compiled(db, layout, contents)
-        digests = {name: store.digest_of(data) for name, data in wanted.items()}
-        files = store.digest_of(store.row_of(dict(sorted(digests.items()))))
-        _put(db, {"totals": totals, "indexes": files})
+        digests = {name: store.digest_of(wanted[name]) for name in sorted(wanted)}
+        _put(db, {"totals": totals, "indexes": store.digest_of(store.row_of(digests))})
     report = counts | {what: len(getattr(change, what)) for what in _NOTHING}
     _put(
         db,

@@ -170,7 +170,7 @@ def _edited(
     Raises KbError where there are none, and where a line that it adds names a file that git does not know: measured without it, it would crash for good.
     """
     edited = worktree.changed_paths(repository, parent, change=change, without=without)
-    if not edited and not choice.set:
+    if not (choice.variables or edited):
         raise KbError(
             f"{repository}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; make the change "
             f"and commit it (or --snapshot); {then}"
@@ -188,8 +188,11 @@ def _edited(
 
 
 def _named(files: Sequence[str], text: str) -> str:
-    """The first file with a suffix that a text names by its path, or from a folder above it; `other/main.py` is no `main.py`."""
-    words = {word.strip("./") for word in re.findall(r"\$\w+|[\w./-]+", text)}
+    """The first file with a suffix that a text names by its path, or from a folder above it, or imports; `other/main.py` is no `main.py`."""
+    words = {word.strip("./") for word in re.findall(r"\$\w+|[\w./-]+", text)} | {
+        f"{module.replace('.', '/')}.py"
+        for module in re.findall(r"^\s*(?:import|from)\s+\.*([\w.]+)", text, re.MULTILINE)
+    }
     for file in map(PurePosixPath, files):
         names = {"/".join(file.parts[n:]) for n in range(len(file.parts))}
         if file.suffix and names & words:
