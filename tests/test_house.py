@@ -32,7 +32,7 @@ BUDGETS = {
     "lint": 1121,
     "indexes": 1070,
     "ingest": 1167,
-    "page": 1162,
+    "page": 1171,
     "run": 1069,
     "claims": 1154,
     "harness": 759,

@@ -3,6 +3,7 @@
 Refuses to judge: a block says what stands where, not what it means. Cost is linear in the text, however hostile.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
@@ -14,7 +15,7 @@ import msgspec
 from kb import regex
 from kb.page.front import body_of
 from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, destination_of, inline_of
-from kb.page.text import Link
+from kb.page.text import Link, slug_of
 
 
 class TableCell(msgspec.Struct, frozen=True):
@@ -130,6 +131,8 @@ _UNRESOLVED = regex(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[
 # An escaped sign, or mathematics: what stands in it is no link.
 _ESCAPE = regex(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
 _ID = regex(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
+_HEADING_TAG = regex(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
+_TAG = regex(r"<[^<>]*>")
 _MARKER = regex(r"[-*+]|\d{1,9}[.)]")
 # Kinds of spans that lead somewhere, as a `Link` calls them.
 _LINKS = {"link": "inline", "auto": "auto", "image": "image"}
@@ -186,9 +189,8 @@ class _DocumentReading:
                 while events[at][0] != {"End": "HtmlBlock"}:
                     at += 1
                 start, end = map(self.places.char, (place["start"], place["end"]))
-                self.ids.extend(
-                    _ID.findall(self._add("html", place, plain=self.text[start:end]).plain)
-                )
+                html = self._add("html", place, plain=self.text[start:end]).plain
+                self.ids += (*_ID.findall(html), *_heading_slugs(html))
                 at += 1
         return Document(
             self.text,
@@ -336,3 +338,14 @@ class _DocumentReading:
             at = last
         pieces.append(source[at:])
         return _ESCAPE.sub(lambda held: _HELD * len(held[0]), "".join(pieces))
+
+
+def _heading_slugs(html: str) -> Iterator[str]:
+    """Anchors of the headings that stand in HTML, each from its tag to the next one that ends it."""
+    begun: re.Match[str] | None = None
+    for tag in _HEADING_TAG.finditer(html):
+        if not tag[1]:
+            begun = begun or tag
+        elif begun and begun[2] == tag[2]:
+            yield slug_of(_TAG.sub("", html[begun.end() : tag.start()]))
+            begun = None
