@@ -463,6 +463,22 @@ def test_building_after_edits_gives_what_building_from_nothing_gives(tmp_path):
     assert {p.relative_to(layout.site): p.read_bytes() for p in layout.site.rglob("*") if p.is_file() and p.name != ".kb-site"} == kept
 
 
+def test_a_page_follows_what_is_written_far_from_it(tmp_path):
+    citing = {f"wiki/concepts/near-{n:02}.md": f"# Near {n}\n\n[hub](hub.md)\n" for n in range(12)}
+    layout = write(tmp_path, SMALL | citing | {"wiki/concepts/hub.md": "# Hub\n", "wiki/concepts/far.md": "# Far\n"})
+    parent, run = "experiments/alpha/2026-01-01-v001-a", "experiments/alpha/2026-01-04-v004-d"
+    page = tmp_path / f"wiki/{run}.md"
+    page.write_text(page.read_text().replace("---\n", f"---\nparent: wiki/{parent}.md\n", 1))
+    drawn = lambda: doc(layout, "concepts/hub.html").partition("kb-sky")[2].partition("</svg>")[0]  # noqa: E731
+    published(layout)
+    assert "Near 10" not in drawn() and "Another name" not in doc(layout, f"{run}.html")
+    (tmp_path / "wiki/concepts/far.md").write_text("# Far\n\n[one](near-10.md)\n")
+    page = tmp_path / f"wiki/{parent}.md"
+    page.write_text(re.sub(r"(?m)^title: .*", "title: Another name", page.read_text()))
+    published(layout)
+    assert "Near 10" in drawn() and "Another name" in doc(layout, f"{run}.html")
+
+
 def test_files_of_other_people_are_never_cleared_or_written(tmp_path):
     layout = write(tmp_path / "kb", {**SMALL, "site/html/mine.txt": "keep"})
     with pytest.raises(KbError, match="did not write"):

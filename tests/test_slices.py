@@ -17,6 +17,7 @@ from kb.build import build
 from kb.claims import Claim, ClaimedQuantity
 from kb.schema import STEPS
 from kb.slices import Loader, Request, SeenTables, printed, request_from, tokens_of
+from kb.slices.excerpt import statements_of
 from kb.slices.profile import explained
 from kb.slices.slice import PARTS, to_markdown
 from kb.store import digest_of
@@ -271,6 +272,11 @@ def test_a_slice_to_start_with_brings_topics_and_first_phase_for_a_question_or_n
         made = loader.slice(Request("hypothesis", query=query, target="nothing-yet"))
         assert made.mode == "bootstrap" and {"state", "topics", "blueprint"} <= {p.name for p in made.parts}
         assert "Start with phase 1." in text_of(made)
+
+
+def test_a_row_of_a_table_is_told_under_its_heads_whichever_cells_are_empty():
+    heads = list(statements_of("| | peak | memory |\n|---|--:|--:|\n| chip | 918 TFLOP/s | 32 GB |\n| core | 10 TFLOP/s | |\n| half | | 16 GB |"))
+    assert heads == ["chip: peak 918 TFLOP/s; memory 32 GB.", "core: peak 10 TFLOP/s.", "half: memory 16 GB."]
 
 
 def hardware_page(name: str, text: str) -> str:

@@ -28,7 +28,7 @@ def neighbourhood(survey: Survey, path: str) -> Sky | None:
     """A page with what cites it on the left and what it cites on the right, the most cited first."""
     wiki = survey.wiki
     sides = [
-        sorted(set(near) & set(wiki.pages) - {path}, key=lambda p: (-wiki.rank[p], p))[:_NEAR]
+        sorted(wiki.pages.keys() & set(near) - {path}, key=lambda p: (-wiki.rank[p], p))[:_NEAR]
         for near in (wiki.backlinks.get(path, ()), wiki.outlinks.get(path, ()))
     ]
     if not any(sides):

@@ -103,7 +103,11 @@ def _key(
 ) -> str:
     """Digest of everything that a page shows."""
     page, pages, config = survey.pages[path], survey.pages, survey.layout.config
-    near = [(p, pages[p].title) for p in survey.neighbours.get(path, ()) if p]
+    near = [
+        (p, pages[p].title)
+        for p in (*survey.neighbours.get(path, ()), getattr(survey.facts.get(path), "parent", ""))
+        if p in pages
+    ]
     citing = [(p, pages[p].title, pages[p].type) for p in survey.wiki.backlinks.get(path, ())]
     cited = [
         (p, survey.places[p], pages[p].title, outward[p].shape)
@@ -111,9 +115,20 @@ def _key(
     ]
     files = [stamps[f] for f in (*outward[path].files, *outward[path].pictures)]
     tags = [survey.tag_places.get(t) for t in tags_of(page)]
+    # Of many pages near by the most cited are drawn, which an edit far away may change.
     own = (run_at(survey, path), survey.card_of.get(path), survey.target_of(page))
     shown = (page.digest, survey.places[path], near, citing, cited, tags, own, files)
-    return store.digest_of(repr((code_digest(), shown, config.site_repository, config.local)))
+    return store.digest_of(
+        repr(
+            (
+                code_digest(),
+                shown,
+                neighbourhood(survey, path),
+                config.site_repository,
+                config.local,
+            )
+        )
+    )
 
 
 def _content(survey: Survey, resolver: Resolver, path: str) -> tuple[str, Toc]:

@@ -73,7 +73,9 @@ def statements_of(text: str) -> Iterator[str]:
     """Sentences of a section, and the rows of its tables with each cell under its head."""
     heads: list[str] = []
     for line in text.split("\n"):
-        cells = [clean(c).strip() for c in line.strip(" |").split("|")] * line.startswith("|")
+        cells = [
+            clean(c).strip() for c in line.rstrip().removeprefix("|").removesuffix("|").split("|")
+        ] * line.startswith("|")
         if not cells:
             yield from sentences_of(clean(line))
         if len(cells) != len(heads):
