@@ -212,6 +212,7 @@ def _figure(m: Metric) -> str:
 
 def measured(e: Facts, most: int = 4) -> str:
     """A run's figures in one line, with spread where it is known."""
-    # Of several figures a zero is mostly one that nobody took.
-    own = [m for m in e.metrics if m.value or m.value is not None and len(e.metrics) == 1]
+    # Of several figures a zero is mostly one that nobody took, unless it says from how many samples.
+    zeros = len(e.metrics) == 1
+    own = [m for m in e.metrics if m.value or m.value is not None and (zeros or m.n)]
     return ", ".join(map(_figure, own[:most]))
