@@ -30,7 +30,7 @@ BUDGETS = {
     "refuted": 1878,
     "slices": 1670,
     "lint": 1121,
-    "indexes": 1070,
+    "indexes": 1080,
     "ingest": 1167,
     "page": 1177,
     "run": 1069,

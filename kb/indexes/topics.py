@@ -7,7 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, count, groupby
+from itertools import chain, count
 
 from kb.graph import Graph
 from kb.indexes.run_groups import run_groups
@@ -102,24 +102,38 @@ class _Nearest:
     def __init__(self, paths: Iterable[str], near: Ties):
         self.near, self.holding = near, defaultdict[str, list[str]](list)
         self.lengths: dict[str, float] = {}
+        self.shortest = math.inf
         for path in paths:
             self.add(path)
 
     def add(self, path: str) -> None:
         self.lengths[path] = sum(self.near[path].values())
+        self.shortest = min(self.shortest, self.lengths[path])
         for tie in self.near[path]:
             self.holding[tie].append(path)
 
     def alike(self, path: str, *, least: float) -> dict[str, float]:
         """Those whose cosine with the neighbourhood of a page is `least` or more, with it."""
-        shared, near = Counter[str](), self.near[path]
+        near, holding = self.near[path], self.holding
         length = sum(near.values())
-        for weight, ties in groupby(sorted(near, key=near.__getitem__), near.__getitem__):
-            found = Counter(chain.from_iterable(self.holding.get(t, ()) for t in ties))
-            for other, times in found.items():
-                shared[other] += weight * times
-        cosines = ((p, n / math.sqrt(length * self.lengths[p])) for p, n in shared.items())
+        # Links weigh one each, and are counted at once.
+        shared = Counter[str](
+            chain.from_iterable(holding[t] for t in near if t[0] != "#" and t in holding)
+        )
+        for tag in near:
+            for other in holding.get(tag, ()) if tag[0] == "#" else ():
+                shared[other] += near[tag]
+        # Most share a page or two with it, too few even for the shortest of them.
+        few = 0.999 * least * math.sqrt(length) * math.sqrt(self.shortest)
+        some = ((p, n) for p, n in shared.items() if n >= few)
+        cosines = ((p, n / math.sqrt(length * self.lengths[p])) for p, n in some)
         return {other: cosine for other, cosine in cosines if cosine >= least}
+
+    def cosine(self, path: str, other: str) -> float:
+        """The cosine of two neighbourhoods."""
+        mine, theirs = self.near[path], self.near[other]
+        both = sum(mine[tie] for tie in mine.keys() & theirs.keys())
+        return both / math.sqrt(sum(mine.values()) * self.lengths[other])
 
 
 def _pulled(survey: WikiSurvey) -> dict[str, frozenset[str]]:
@@ -186,9 +200,10 @@ def _members(near: Ties, hubs: list[str]) -> list[list[str]]:
     members = {hub: [(-9.0, hub)] for hub in hubs}
     nearest = _Nearest(hubs, near)
     for path in sorted(p for p in near.keys() - members.keys() if near[p]):
-        tied = nearest.alike(path, least=0.0)
-        linked = {hub: 1 + tied.get(hub, 0.0) for hub in near[path].keys() & members.keys()}
-        ties = sorted(((tie, hub) for hub, tie in (linked or tied).items()), reverse=True)
+        linked = near[path].keys() & members.keys()
+        tied = {hub: 1 + nearest.cosine(path, hub) for hub in linked}
+        tied = tied or nearest.alike(path, least=_MEMBER)
+        ties = sorted(((tie, hub) for hub, tie in tied.items()), reverse=True)
         for tie, hub in ties[:4]:
             if tie >= _MEMBER and tie >= 0.5 * ties[0][0]:
                 members[hub].append((-tie, path))
