@@ -16,7 +16,7 @@ from kb import KbError, store
 from kb.build import build
 from kb.claims import Claim, ClaimedQuantity
 from kb.schema import STEPS
-from kb.slices import Loader, Request, SeenTables, printed, request_from, tokens_of
+from kb.slices import Loader, Lookups, Request, printed, request_from, tokens_of
 from kb.slices.excerpt import statements_of
 from kb.slices.profile import explained
 from kb.slices.slice import PARTS, to_markdown
@@ -545,13 +545,13 @@ def test_what_a_passage_says_is_the_same_sum_in_every_process():
 
 
 def test_a_question_in_tables_that_others_asked_gets_what_it_gets_alone(shipped):
-    db, seen = store.state(shipped), SeenTables()
+    db, lookups = store.state(shipped), Lookups()
     pages = [p for (p,) in db.execute("select path from experiment order by path")][4::17]
     moments = [{"before": p} for p in pages] + [{"target": t, **late} for t in ("llama-cpp-cuda", "wan-vae-decoder", "") for late in ({}, {"as_of": "2026-11-18"}, {"audience": "cold"})]
     requests = [Request(STEPS[n % len(STEPS)], query="launch gaps of quantize_q8_1 between tokens", **moment) for n, moment in enumerate(moments)]
     alone = [Loader(db).slice(r) for r in requests]
-    assert [Loader(db, seen=seen).slice(r) for r in requests] == alone
-    assert [Loader(db, seen=seen).slice(r) for r in reversed(requests)] == alone[::-1]
+    assert [Loader(db, lookups=lookups).slice(r) for r in requests] == alone
+    assert [Loader(db, lookups=lookups).slice(r) for r in reversed(requests)] == alone[::-1]
 
 
 def test_a_resumed_session_proposes_from_what_it_was_not_told(trail_base, kb_command):

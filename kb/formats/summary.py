@@ -36,9 +36,9 @@ class Stretch:
     def counts(self) -> Counts:
         """What no run was called is not known where the log decides nothing; what broke, it tells."""
         stated = self.outcomes.keys() - {None}
-        told = {o: o in stated or stated and o not in ("kept", "discarded") for o in Outcome}
-        known = {o: self.outcomes[o] if self.segment.judged or told[o] else None for o in Outcome}
-        return {"runs": self.outcomes.total(), **known}
+        known = {o: o in stated or stated and o not in ("kept", "discarded") for o in Outcome}
+        counts = {o: self.outcomes[o] if self.segment.judged or known[o] else None for o in Outcome}
+        return {"runs": self.outcomes.total(), **counts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ def _files_of(target: str, cards: list[Card]) -> dict[str, bytes]:
     lines: list[str] = []
     for heading, runs in (("Experiments", True), ("Principles and other dead ends", False)):
         group = [c for c in newest if (c.kind == "experiment") is runs]
-        told = [line for card in group for line in _card(card, up)]
-        lines += [f"## {heading}", "", *told, ""] if group else []
+        entries = [line for card in group for line in _card(card, up)]
+        lines += [f"## {heading}", "", *entries, ""] if group else []
     twin = {"target": target if own else "", "cards": [_twin(c) for c in newest]}
     return {
         f"{name}.md": index_file(title, f"{about} {_WARNING}", lines),

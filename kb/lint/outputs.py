@@ -41,8 +41,8 @@ def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
     for code, count in sorted(counts.items(), key=lambda c: (report.levels[c[0]], -c[1], c[0])):
         own = [f for f in report.own if f.code == code]
         rule = all_rules()[code]
-        told = _words(own) if rule.habit == "word" else _worst(own)
-        about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + told
+        places = _words(own) if rule.habit == "word" else _worst(own)
+        about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + places
         mending = rule.mending
         name = f" {code}" if mending and mending.only_named else ""
         about += [f"--fix{name} mends {fixable[code]}"] if fixable[code] else []

@@ -258,10 +258,10 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
             if mentions and (has_failed or not tells_outcome):
                 reported, read_to = _section(page, document, part)
         yield from reported
-        told = mentions and part.is_open and not part.is_hopeful
+        reports = mentions and part.is_open and not part.is_hopeful
         for at in part.places:
             if document.blocks[at].line >= read_to:
-                yield from _of_block(page, document, at, part, mentions=told)
+                yield from _of_block(page, document, at, part, mentions=reports)
 
 
 def _has_failed(text: str, titles: list[str]) -> bool:
@@ -332,17 +332,17 @@ def _reported(
         rest = text[struck.end() :]
         report, _ = report_in(rest, is_try=True)
         if report in (ReportKind.FAILED, None) and not (is_short(rest) or is_settled(rest)):
-            told = f"{struck[1]}: {rest}"
-            yield statement_in(page, "bullet", lines, anchor, told, because=rest, about=struck[1])
+            claim = f"{struck[1]}: {rest}"
+            yield statement_in(page, "bullet", lines, anchor, claim, because=rest, about=struck[1])
         return
     asks = subject or text[:200]
     if "?" in asks and (subject or "? " in asks):
         question, _, answer = f"{subject} {text}".strip().partition("?")
         yield from _answered(page, lines, anchor, question, answer.strip())
     elif not is_short(text) and not ADVICE.match(subject or text) and (failure := failure_in(text)):
-        told = ". ".join(filter(None, (subject, failure[0] if whole else "")))
+        claim = ". ".join(filter(None, (subject, failure[0] if whole else "")))
         because = text if subject else failure[1]
-        yield statement_in(page, "bullet", lines, anchor, told, because=because)
+        yield statement_in(page, "bullet", lines, anchor, claim, because=because)
 
 
 def _answered(
@@ -351,9 +351,9 @@ def _answered(
     is_no = _ANSWERED_NO.match(answer) or failure_in(answer)
     report, _ = report_in(answer, is_try=True)
     if is_no and not _OF_HARM.search(question) and report in (ReportKind.FAILED, None):
-        told, about = f"{question}: {answer}", " ".join(sentences_of(answer)[:2])
+        claim, about = f"{question}: {answer}", " ".join(sentences_of(answer)[:2])
         about = f"{question}? {about}"
-        yield statement_in(page, "bullet", lines, anchor, told, because=answer, about=about)
+        yield statement_in(page, "bullet", lines, anchor, claim, because=answer, about=about)
 
 
 def _item(

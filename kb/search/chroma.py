@@ -67,8 +67,8 @@ class Shared:
 
     def fetch(self, digests: Sequence[str]) -> "dict[str, np.ndarray]":
         """Vectors of those texts that are there."""
-        found = self._rows(digests, "embeddings")
-        pairs = (zip(got["ids"], got["embeddings"], strict=True) for got in found)
+        replies = self._rows(digests, "embeddings")
+        pairs = (zip(got["ids"], got["embeddings"], strict=True) for got in replies)
         return {id: row.astype("float16") for some in pairs for id, row in some}
 
     def keep(self, vectors: "Mapping[str, np.ndarray]") -> None:

@@ -68,7 +68,7 @@ def bring(target: Path, wanted: Mapping[str, SiteFile], had: Built, now: Built) 
     _refuse_foreign(target, stale, had)
     if not (target / _MARK).exists():
         _write_mark(target, Built())
-    for name, data in _made(stale, wanted):
+    for name, data in _contents(stale, wanted):
         store.write(target / name, data, durable=False, declared=True)
     removed = _sweep(target, set(had.files) - set(wanted), had)
     files = {name: (key, *_stamp(target / name)) for name, (key, _) in wanted.items()}
@@ -76,7 +76,7 @@ def bring(target: Path, wanted: Mapping[str, SiteFile], had: Built, now: Built) 
     return len(stale), removed
 
 
-def _made(names: Sequence[str], wanted: Mapping[str, SiteFile]) -> Iterator[tuple[str, bytes]]:
+def _contents(names: Sequence[str], wanted: Mapping[str, SiteFile]) -> Iterator[tuple[str, bytes]]:
     """Files with their bytes. Pages are made of values alone, and many are shared among processes."""
     pages = {name for name in names if name.endswith(".html")}
     shared = sorted(pages) if len(pages) >= _POOL_FROM else []

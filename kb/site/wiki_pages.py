@@ -50,13 +50,13 @@ def code_digest() -> str:
 def outward_of(survey: Survey, resolver: Resolver, kept: store.Kept) -> dict[str, Outward]:
     """What every page says beyond its text, from what was kept of those that did not change."""
 
-    def made(path: str) -> Outward:
+    def outward(path: str) -> Outward:
         page = resolver.whole(path)
         shape = store.digest_of("\0".join(sorted(page.anchors)))
         return Outward(shape, resolver.outside(page), resolver.outside(page, pictures=True))
 
     digests = {path: page.digest for path, page in survey.pages.items()}
-    return kept.each("outward", digests, Outward, made)
+    return kept.each("outward", digests, Outward, outward)
 
 
 def linking_of(outward: Mapping[str, Outward]) -> dict[str, set[str]]:

@@ -11,7 +11,7 @@ from kb.slices.question import Question
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Item, Omitted, Slice, SlicePart
 from kb.slices.tokens import tokens_of
-from kb.slices.view import SeenTables
+from kb.slices.view import Lookups
 
 if TYPE_CHECKING:
     from kb.claims import Claim
@@ -25,7 +25,7 @@ __all__ = [
     "Loader",
     "Omitted",
     "Request",
-    "SeenTables",
+    "Lookups",
     "Slice",
     "SlicePart",
     "request_from",
@@ -37,7 +37,7 @@ class Loader:
     """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little.
 
     `claims` reads the claims on file and `ideas` what captures offer, once they are needed; `earlier` gives the texts of the slice of a digest,
-    `seen` what was looked up in the same tables before, `history` when pages gained what.
+    `lookups` what was looked up in the same tables before, `history` when pages gained what.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class Loader:
         claims: "Callable[[], tuple[Claim, ...]]" = tuple,
         ideas: "Callable[[], tuple[Idea, ...]]" = tuple,
         earlier: Callable[[str], tuple[str, ...]] = lambda digest: (),
-        seen: SeenTables | None = None,
+        lookups: Lookups | None = None,
         history: "Callable[[], History] | None" = None,
     ):
         self.db, self.earlier = db, earlier
         self.claims, self.ideas, self.gate = cache(claims), cache(ideas), cache(self._gate)
-        self.seen = {} if seen is None else seen
+        self.lookups = {} if lookups is None else lookups
         self.history = cache(history) if history else None
         self.last: tuple[Request, Question] | None = None
 
     def _gate(self) -> "Gate":
         from kb.refuted.gate import Gate
 
-        gate = Gate(self.db, like=self.seen.get("gate"))
-        return self.seen.setdefault("gate", gate) and gate
+        gate = Gate(self.db, like=self.lookups.get("gate"))
+        return self.lookups.setdefault("gate", gate) and gate
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""

@@ -38,7 +38,7 @@ class Question:
 
     def __init__(self, loader: "Loader", request: Request):
         self.loader, self.request = loader, request
-        self.view = View(loader.db, request, seen=loader.seen, history=loader.history)
+        self.view = View(loader.db, request, lookups=loader.lookups, history=loader.history)
         self.own = trail.experiment(loader.db, request.before) if request.before else None
         self.target = request.target or (self.own.target if self.own else "")
         self.variant = request.variant or (self.own.variant if self.own else "")

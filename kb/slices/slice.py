@@ -114,9 +114,9 @@ def _ways_on(slice: Slice) -> str:
     step = "hypothesis " if slice.step == "resume" else ""
     opened = f"; a page: {', '.join(ways)}" if ways else ""
     # Words alone find the pages of every target.
-    asked = "; `kb search WORDS` and, before a run, `kb check PROPOSAL`"
-    asked += f", both with `--target {quote(slice.target)}`" * bool(slice.target)
-    return f"The next part: `kb load {step}--beyond {slice.digest}`{opened}{asked}"
+    search = "; `kb search WORDS` and, before a run, `kb check PROPOSAL`"
+    search += f", both with `--target {quote(slice.target)}`" * bool(slice.target)
+    return f"The next part: `kb load {step}--beyond {slice.digest}`{opened}{search}"
 
 
 def _omitted(slice: Slice, explain: bool, *, printed: int) -> list[str]:

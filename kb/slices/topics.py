@@ -58,9 +58,9 @@ def bring_topics(into: "OpenSlice", *, most: int) -> None:
     by_tries = sorted(rows, key=lambda anchor: (-len(rows[anchor].tries), anchor))
     near = _topics(view, _touched(view, {p.path: p.score for p in into.question.pages[:_PAGES]}))
     tallies = ((near | rows)[a].tally(kin, into.target) for a in dict.fromkeys((*near, *by_tries)))
-    if told := list(islice(filter(None, tallies), most)):
+    if lines := list(islice(filter(None, tallies), most)):
         head = "won of tried on this target and its kin (here)" if kin else "won of tried"
-        text = f"{head}: {'; '.join(told)}"
+        text = f"{head}: {'; '.join(lines)}"
         into.words("topics", "indexes/hypothesis.md", "", why="what paid", text=text)
 
 
@@ -68,8 +68,8 @@ def bring_blueprint(into: "OpenSlice", *, tokens: int) -> None:
     """Where a target that has no run begins: the first phase of the ladder."""
     for phase, anchors in _phases(into.view):
         rows = _topics(into.view, anchors).values()
-        if told := [text for row in rows if (text := row.tally((), ""))]:
-            text, most = f"Start with phase {phase}. {'; '.join(told)}", into.tokens + tokens
+        if lines := [text for row in rows if (text := row.tally((), ""))]:
+            text, most = f"Start with phase {phase}. {'; '.join(lines)}", into.tokens + tokens
             into.words("blueprint", "indexes/blueprint.md", "", why="ladder", text=text, most=most)
             return
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 # What loads looked up in the tables of one build, good as long as these stand; so many matters a batch or a server keeps for the questions to come.
-SeenTables = dict[Hashable, object]
+Lookups = dict[Hashable, object]
 _MOST_KEPT = 2048
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
@@ -60,14 +60,14 @@ class PageStanding:
 
 
 class View:
-    """The knowledge base as one request may see it; open for the length of that request. `seen` holds what earlier ones looked up, `history` reads when pages gained what."""
+    """The knowledge base as one request may see it; open for the length of that request. `lookups` holds what earlier ones looked up, `history` reads when pages gained what."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         request: Request,
         *,
-        seen: SeenTables | None = None,
+        lookups: Lookups | None = None,
         history: "Callable[[], History] | None" = None,
     ):
         self.db, self.before, self.exclude = db, request.before, request.exclude
@@ -75,7 +75,7 @@ class View:
         # What two requests must share to see the same.
         self.limits = (self.before, self.moment, self.exclude, request.audience)
         self.cold = request.audience == "cold"
-        self.seen = {} if seen is None else seen
+        self.lookups = {} if lookups is None else lookups
         self._history = history
         self._standing = self.always("standing", "", dict[str, PageStanding | None])
         self._visible = self.once("visible", "", dict[str, bool])
@@ -87,12 +87,12 @@ class View:
 
     def always(self, matter: str, of: Hashable, make: Callable[[], _T]) -> _T:
         """What follows from the tables alone, whoever asks."""
-        key, seen = (matter, of), self.seen
-        value = seen.get(key, seen)
-        if value is seen:
-            if len(seen) >= _MOST_KEPT:
-                seen.clear()
-            value = seen.setdefault(key, make())
+        key, known = (matter, of), self.lookups
+        value = known.get(key, known)
+        if value is known:
+            if len(known) >= _MOST_KEPT:
+                known.clear()
+            value = known.setdefault(key, make())
         return value  # type: ignore[return-value]
 
     def look_up(self, paths: Iterable[str]) -> None:

@@ -49,8 +49,8 @@ def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[Tab
     gains = _gains(header, body, measured)
     texts = (_texts(header, row, names, outcomes) for row in body)
     wins = (_verdict(" ".join(row[names:]), [row[c] for c in outcomes]) for row in body)
-    told = (_try(*t, g, won=w, lost=lost) for t, g, w in zip(texts, gains, wins, strict=True))
-    tries = [t for t in told if t]
+    tries = (_try(*t, g, won=w, lost=lost) for t, g, w in zip(texts, gains, wins, strict=True))
+    tries = [t for t in tries if t]
     return tries if len(tries) > 1 or lost else []
 
 
@@ -82,8 +82,8 @@ def _texts(
     cells = [(i, c) for i, c in enumerate(row) if c.strip(" —-")]
     bare = {i for i, c in cells if 0 < i < names and any(map(str.isalpha, c))}.union(outcomes)
     texts = [(i, c if i in bare else f"{header[i]} {c}") for i, c in cells]
-    named, said = ([t for i, t in texts if (i < names) is first] for first in (True, False))
-    return "; ".join(named), "; ".join(said)
+    subjects, words = ([t for i, t in texts if (i < names) is first] for first in (True, False))
+    return "; ".join(subjects), "; ".join(words)
 
 
 def _verdict(text: str, words: Sequence[str]) -> bool | None:

@@ -28,8 +28,8 @@ def run(request: Build, caller: Caller) -> Result:
 
     v = synced(layout, store.state(layout), caller, encoder_of(layout))
     fetched = f", {v.fetched} brought from the shared store" if layout.config.chroma else ""
-    made = f"vectors of {v.sections} sections ({v.encoded} texts encoded{fetched}, {v.removed} dropped)"
-    return Result({**store.plain_of(report), "vectors": v}, f"{text}\n{made}")
+    vectors = f"vectors of {v.sections} sections ({v.encoded} texts encoded{fetched}, {v.removed} dropped)"
+    return Result({**store.plain_of(report), "vectors": v}, f"{text}\n{vectors}")
 
 
 def _text(r: BuildReport) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.schema import STEPS
-from kb.slices import Loader, SeenTables, Slice, printed
+from kb.slices import Loader, Lookups, Slice, printed
 from kb.slices.history import history_of
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 from kb.slices.slice import to_markdown
@@ -110,21 +110,21 @@ def _again(layout: store.Layout, request: Load) -> Request:
 
 
 # What loads looked up in the tables of the last build, by these: a server answers many in one process.
-_SEEN: "dict[str, SeenTables]" = {}
+_LOOKUPS: "dict[str, Lookups]" = {}
 
 
 def loader_of(layout: store.Layout, db: sqlite3.Connection) -> Loader:
     """What loads slices from open tables, the claims on file, and what captures offer."""
     inputs = db.execute("select value from meta where key = 'inputs'").fetchone()
     build = f"{layout.root} {inputs and inputs[0]}"
-    if build not in _SEEN:
-        _SEEN.clear()
+    if build not in _LOOKUPS:
+        _LOOKUPS.clear()
     return Loader(
         db,
         lambda: _claims(layout),
         lambda: _ideas(layout),
         lambda digest: printed.printed_at(layout, digest).texts,
-        _SEEN.setdefault(build, SeenTables()),
+        _LOOKUPS.setdefault(build, Lookups()),
         lambda: history_of(layout),
     )
 

@@ -267,8 +267,8 @@ def _ask_of(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
     """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
     ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
     named = [v for n, v in head.items() if v in names and n not in names] if around else []
-    said = (head.get(n) for n in ("metric", "primary_metric", "metric_name"))
-    metric = next(filter(None, said), "") if around else ""
+    metrics = (head.get(n) for n in ("metric", "primary_metric", "metric_name"))
+    metric = next(filter(None, metrics), "") if around else ""
     return Ask(next(filter(None, ways), None), next(iter(named), metric))
 
 

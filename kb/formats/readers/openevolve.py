@@ -96,9 +96,9 @@ def _numbers(program: Json) -> dict[str, float]:
 def _cells(program: Json) -> dict[str, str]:
     numbers, metrics = _numbers(program), program["metrics"]
     beside = program.get("metadata")
-    said = {k: v for k, v in program.items() if k not in _UNREAD} | metrics
-    said |= {f"metadata.{k}": v for k, v in beside.items()} if isinstance(beside, dict) else {}
-    cells = {k: text_of(v) for k, v in said.items()}
+    fields = {k: v for k, v in program.items() if k not in _UNREAD} | metrics
+    fields |= {f"metadata.{k}": v for k, v in beside.items()} if isinstance(beside, dict) else {}
+    cells = {k: text_of(v) for k, v in fields.items()}
     cells |= {n: "passed" if numbers[n] > 0 else "failed" for n in _VALID if n in numbers}
     # An evaluation that broke off leaves its message, or an `error` and no score.
     message = text_of(metrics["error"]).strip() if isinstance(metrics.get("error"), str) else ""

@@ -113,11 +113,11 @@ def _record(row: JsonRow, name: str) -> Iterator[Record | Remark]:
     value, asi, whole = row.value, row.value.get("asi"), row.value.get("kb")
     if not _first(value, "status", "decision"):
         yield Remark("a run without a status; counted as other", row.line.number)
-    said = {k: v for k, v in value.items() if k not in _UNREAD}
-    said |= {f"asi.{k}": v for k, v in asi.items()} if isinstance(asi, dict) else {}
+    fields = {k: v for k, v in value.items() if k not in _UNREAD}
+    fields |= {f"asi.{k}": v for k, v in asi.items()} if isinstance(asi, dict) else {}
     aim = {name: _first(value, *_VALUES)}
     cells = aim | _figures(value) | aim
-    cells |= {n: text_of(said[n]) for n in (*_ROLES, *said) if said.get(n) not in (None, {})}
+    cells |= {n: text_of(fields[n]) for n in (*_ROLES, *fields) if fields.get(n) not in (None, {})}
     cells[f"{name}_stddev"] = cells.pop("stddev", "") or cells.get(f"{name}_stddev", "")
     restored = isinstance(whole, dict) and "origin" in whole
     yield Record(row.line, cells, whole=from_line(text_of(whole)) if restored else None)

@@ -110,8 +110,8 @@ def _rows(
             if (not begun or len(cells) > 2) and looks_like_header(cells):
                 begun = True
                 yield line, cells
-            elif said := directive(text):
-                stated |= said
+            elif setting := directive(text):
+                stated |= setting
             else:
                 yield Remark("a comment line; skipped", line.number)
 
@@ -148,14 +148,14 @@ def _table(part: Iterator[Row | Remark], stated: dict[str, str]) -> RecordTable:
     header = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(top)]
     header = header if looks_like_header(top) else []
     names, doubt = _names(header, [cells for _, cells in sample[bool(header) :]])
-    said = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
+    aim = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
     fitting = [cells for _, cells in sample[bool(header) :] if len(cells) == len(names)]
     kinds = [Counter(kind_of(row[i]) for row in fitting) for i in range(len(names))]
     body = (x for x in rows if isinstance(x, Remark) or not header or x[0] is not line)
-    told = [Remark(doubt, line.number)] if doubt else []
+    remarks = [Remark(doubt, line.number)] if doubt else []
     headed = _NO_NAMES not in doubt
-    records = chain(told, _records(body, names, kinds))
-    return RecordTable(names, records, line.number, stated=said, headed=headed)
+    records = chain(remarks, _records(body, names, kinds))
+    return RecordTable(names, records, line.number, stated=aim, headed=headed)
 
 
 def _records(
