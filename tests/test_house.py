@@ -29,12 +29,12 @@ BUDGETS = {
     "profiles": 1602,
     "refuted": 1878,
     "slices": 1670,
-    "lint": 1121,
+    "lint": 1237,  # +116: what the hypothesis index and the profile index may hold.
     "indexes": 1080,
-    "ingest": 1167,
+    "ingest": 1166,
     "page": 1177,
     "run": 1069,
-    "claims": 1154,
+    "claims": 1156,  # +2: what advises to change something.
     "harness": 759,
     "search": 874,
     "store": 1019,
@@ -42,7 +42,7 @@ BUDGETS = {
     "graph": 433,
     "replay": 411,
     "loop": 344,
-    "packs": 327,
+    "packs": 326,
     "text": 474,  # +4: headings of other languages that name failures.
     "server": 288,
     "build": 292,

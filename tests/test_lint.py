@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kb
-from kb import KbError, claims, lint, store
+from kb import KbError, claims, lint, source, store
 from kb.build import build
 from kb.page import seal
 
@@ -436,3 +436,28 @@ def test_a_lint_keeps_few_texts_and_no_details(make_base):
     found = [f for f in lint.lint(matter).findings if f.code == "open-contradiction"]
     assert [f.line for f in found] == [3] * 200
     assert matter.lines.cache_info().currsize <= 64 and not any("detail" in vars(page) or page.known for page in matter.pages.values())
+
+
+READS = "---\ntitle: {0}\ntype: concept\nupdated: 2026-01-01\n---\n\n# {0}\n\nWhat a launch costs where each kernel is short.\n\n## How to recognise it in a profile\n\n{1}\n"
+
+
+def test_what_the_compiled_profile_index_advises_is_told_of_the_section_that_it_is_taken_from(make_base):
+    layout = make_base({"wiki/concepts/gaps.md": READS.format("Gaps", "Gaps between short kernels, on the timeline of the host. Where they are long, enable graphs."),
+                        "wiki/concepts/stalls.md": READS.format("Stalls", "Look at the counters of the memory first, and compare two runs of the same build.")})
+    assert not found(layout, "profile-advice")
+    build(layout)
+    assert found(layout, "profile-advice") == ["wiki/concepts/gaps.md:11 Where they are long, enable graphs."]
+
+
+def test_a_sentence_of_the_hypothesis_index_that_only_says_how_to_read_a_profile_is_told(make_base):
+    layout = make_base({"wiki/concepts/gaps.md": READS.format("Gaps", "At 128 tokens 38 % of the step stand idle on the timeline.\n\n## Limits\n\nGraphs brought 11.2 % here."),
+                        **{f"wiki/hypotheses/h{n}.md": f"---\ntitle: Gaps {n}\ntype: hypothesis\ncreated: 2026-01-01\nupdated: 2026-01-01\nstatus: open\n---\n\nOf [gaps](../concepts/gaps.md).\n" for n in range(4)}})
+    build(layout)
+    text = (layout.indexes / "hypothesis.md").read_text()
+    sentences = tuple(source.QuotedText(text=quote, quote=quote) for quote in ("At 128 tokens 38 % of the step stand idle on the timeline.", "Graphs brought 11.2 % here."))
+    note = source.IndexNote(topic="Gaps", sentences=sentences)
+    filed = source.FiledNotes(index="hypothesis", topics={"Gaps": (store.digest_of(source.facts_by_topic(text)["Gaps"]), note)})
+    store.write(layout.root / source.path_of_notes("hypothesis"), store.to_json(filed, order=None))
+    build(layout)
+    line = (layout.indexes / "hypothesis.md").read_text().split("\n").index("## Gaps") + 1
+    assert found(layout, "only-hypothesis-material") == [f"indexes/hypothesis.md:{line} At 128 tokens 38 % of the step stand idle on the timeline."]

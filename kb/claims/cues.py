@@ -50,6 +50,20 @@ CUES = {
     }.items()
 }
 
+# Verbs that change what is measured: those that are nothing else, and those that may be nouns where no object follows. What one does
+# to look at it ("use", "set up", "add", "apply") is no advice.
+_CHANGE = (
+    r"(?:(?:try|consider|avoid|prefer|reduce|raise|enable|disable|replace|remove|fuse|align|rewrite|unroll|vectori[sz]e|quanti[sz]e|move to|switch to|turn (?:\w+ )?(?:on|off))(?![-\w]| (?:across|and|ops?)\b)"
+    r"|(?:prefetch|shard|pad|move|split|merge|cast|tile|pin|change|swap|drop|overlap|offload|cache|batch|prune|upgrade|downgrade|increase|decrease|lower|double|halve|tune|grow|shrink)"
+    r"(?= (?:the|an?|its|their|these|those|each|every|all|both|more|less|fewer|larger|bigger|smaller|longer|shorter|higher|it|them|[a-z]*[\d_=]\w*)\b))"
+)
+# What advises to change something opens a clause with such a verb, or leads to one.
+ADVICE = re.compile(
+    rf"(?:^\W*|[:;→—–]\s|\b(?:if|when|where|once|for|to)\b[^.;:]*?,\s|\b(?:then|so|to|should|could|might|must)\s){_CHANGE}"
+    r"|\bworth (?:a try|trying)|\b(?:should|could|must) be (?:\w+ly )?(?:tried|raised|lowered|increased|decreased|reduced|enabled|disabled|replaced|removed|fused|split|merged|doubled|halved|tuned|avoided|switched)\b|\bwe recommend\b|\buse\b[^.;]*\binstead\b",
+    re.IGNORECASE,
+)
+
 
 def has(text: str, *kinds: str) -> bool:
     """Whether a text holds words of one of some kinds."""

@@ -15,7 +15,7 @@ _UNIT = r"(?:%|×|x|[kKMGTP]i?B(?:/s)?|[kKMGTP]?FLOPS?(?:/s)?|TOPS|[kKMG]?Hz|ns|
 # Starts with the digit, which is found fast; a sign before it changes nothing.
 _FIGURE = re.compile(rf"\d(?<![\w.]\d)[\d,]*(?:\.\d+)?[ \u00a0]?{_UNIT}(?![\w%])")
 # Headings under which pages of any domain say how a thing shows in a measurement.
-_READING = re.compile(
+READING = re.compile(
     r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b",
     re.IGNORECASE,
 )
@@ -27,7 +27,7 @@ _APPARATUS = re.compile(
 _TITLED = ("concept", "topic", "source", "codebase")
 _NO_PROSE = ("#", "|", ">", "<", "```", "---", "===", "![")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-_MOST_FIGURES, _MOST_READING = 8, 12
+_MOST_FIGURES, _MOSTREADING = 8, 12
 _GIST, _LINE = 260, 220
 
 
@@ -66,7 +66,7 @@ def notes_of(page: Page, text: str) -> bytes | None:
     matter = page, text.split("\n"), coded
     figures = _figures(*matter) if page.type != "experiment" else ()
     readings = _readings(*matter) if page.type not in ("experiment", "hypothesis") else ()
-    listed = tuple(islice(figures, _MOST_FIGURES)), tuple(islice(readings, _MOST_READING))
+    listed = tuple(islice(figures, _MOST_FIGURES)), tuple(islice(readings, _MOSTREADING))
     return row_of(Notes(_gist(*matter), *listed))
 
 
@@ -110,9 +110,9 @@ def _figures(page: Page, lines: list[str], coded: set[int]) -> Iterator[Figure]:
 
 
 def _readings(page: Page, lines: list[str], coded: set[int]) -> Iterator[SectionReading]:
-    whole = page.type in _TITLED and _READING.search(page.title)
+    whole = page.type in _TITLED and READING.search(page.title)
     for section in page.sections:
-        reads = _READING.search(section.title) or whole and section.level == 2
+        reads = READING.search(section.title) or whole and section.level == 2
         if section.anchor and reads and not _APPARATUS.match(section.title):
             message = " ".join(map(plain_text, _prose(section, lines, coded)))
             if len(message) >= 40:

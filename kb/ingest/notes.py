@@ -1,20 +1,14 @@
 """The gate of an index's prose, and its material: sections of the facts that code compiled."""
 
-import re
 from collections.abc import Iterator
 
 from kb import store
 from kb.claims import Quotable, ruling_on
+from kb.claims.cues import ADVICE
 from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.replies import IndexNotes
 from kb.source import FiledNotes, facts_by_topic, notes_in, path_of_notes
-
-# Who reads profiles is told what is seen, not what to change: that would bias the audit of what was changed.
-_ADVICE = re.compile(
-    r"\b(?:should|try|consider|recommend\w*|worth trying|next step|instead use|switch to|enable|disable|raise|lower|increase|reduce|tune)\b",
-    re.IGNORECASE,
-)
 
 
 def note_reasons(notes: IndexNotes, passages: tuple[Quotable, ...], *, index: str) -> Iterator[str]:
@@ -22,7 +16,8 @@ def note_reasons(notes: IndexNotes, passages: tuple[Quotable, ...], *, index: st
     for note in notes.notes:
         for sentence in note.sentences:
             ruling = ruling_on(sentence.text, sentence.quote, origin=note.topic, passages=passages)
-            advice = _ADVICE.search(sentence.text) if index == "profile" else None
+            # Who reads profiles is told what is seen, not what to change: that would bias the audit of what was changed.
+            advice = ADVICE.search(sentence.text) if index == "profile" else None
             reason = ruling.reason or (
                 f"“{advice[0]}” is advice, which the profile index holds none of" if advice else ""
             )

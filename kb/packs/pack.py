@@ -6,8 +6,9 @@ facts deny is left out and named. What people change or add stays: a part that d
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from operator import eq, ge, gt, le, lt, ne
 
@@ -176,11 +177,12 @@ def written(
     Raises KbError where a file that is there cannot be read.
     """
     built = _yaml("agent_config.yaml", have).get("built")
-    theirs: list[str] = []
+    theirs = list[str]()
     files: dict[str, str] = {}
     for name, parts in pack.parts.items():
         before = built.get(name, {}) if isinstance(built, dict) and name in have else {}
-        files[name] = (_menu if name in _KEYS else _page)(name, parts, have, before, theirs)
+        keep = partial(_kept, name, parts, before, theirs)
+        files[name] = (_menu if name in _KEYS else _page)(name, have, before, keep)
     record = {
         name: {part: digest_of(_text(value)) for part, value in parts.items()}
         for name, parts in pack.parts.items()
@@ -217,50 +219,40 @@ def _dumped(data: object) -> str:
 def _kept(
     name: str,
     parts: Mapping[str, object],
-    there: Mapping[str, object],
     built: Mapping[str, str],
     theirs: list[str],
+    there: Mapping[str, object],
 ) -> dict[str, object]:
     """The parts as they shall stand: what people removed stays away and what they changed stays theirs; `theirs` says which."""
-    wanted: dict[str, object] = {}
+    wanted = dict[str, object]()
     for part, value in parts.items():
-        if part in built and part not in there:
-            theirs.append(f"{name}: {part} was removed")
-            continue
-        changed = part in built and digest_of(_text(there[part])) != built[part]
-        if changed:
-            theirs.append(f"{name}: {part} was changed")
-        wanted[part] = there[part] if changed else value
+        same = part not in built or part in there and digest_of(_text(there[part])) == built[part]
+        fate = "" if same else "changed" if part in there else "removed"
+        theirs += [f"{name}: {part} was {fate}"] if fate else []
+        if fate != "removed":
+            wanted[part] = there[part] if fate else value
     return wanted
 
 
-def _menu(
-    name: str,
-    parts: Mapping[str, object],
-    have: Mapping[str, str],
-    built: Mapping[str, str],
-    theirs: list[str],
-) -> str:
+# The parts of one file as they shall stand, beside those that are there.
+_Keep = Callable[[Mapping[str, object]], dict[str, object]]
+
+
+def _menu(name: str, have: Mapping[str, str], built: Mapping[str, str], keep: _Keep) -> str:
     rows = _yaml(name, have).get(_KEYS[name]) or []
     ours = {str(row["id"]): row for row in rows if isinstance(row, dict) and "id" in row}
     there = {part: {k: v for k, v in row.items() if k != "id"} for part, row in ours.items()}
-    wanted = _kept(name, parts, there, built, theirs)
+    wanted = keep(there)
     kept = [{"id": part, **value} for part, value in wanted.items()]
-    kept += [row for part, row in ours.items() if part not in (*built, *parts)]
+    kept += [row for part, row in ours.items() if part not in (*built, *wanted)]
     kept += [row for row in rows if row not in ours.values()]
     return _dumped({_KEYS[name]: kept})
 
 
-def _page(
-    name: str,
-    parts: Mapping[str, object],
-    have: Mapping[str, str],
-    built: Mapping[str, str],
-    theirs: list[str],
-) -> str:
+def _page(name: str, have: Mapping[str, str], built: Mapping[str, str], keep: _Keep) -> str:
     title = f"# {name.removesuffix('.md').replace('_', ' ').capitalize()}\n"
     text = have.get(name) or title
-    wanted = _kept(name, parts, {m[1]: m[2] for m in _BLOCK.finditer(text)}, built, theirs)
+    wanted = keep({m[1]: m[2] for m in _BLOCK.finditer(text)})
 
     def block(match: re.Match[str]) -> str:
         if match[1] in wanted:

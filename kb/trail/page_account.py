@@ -24,7 +24,7 @@ _CONFIG = Phrases(
 _PROFILE = Phrases(
     "profil, bucket, breakdown, attribution, hot-?spot, op diff, (?:where )?(?:the )?time goes, trace"
 )
-_LEADS = Phrases(
+LEADS = Phrases(
     "next, follow-?up, open (?:lead|hypothes|question), future work, path to, remaining, still on, direction, to try, untried"
 )
 _EXPECTED = Phrases("hypothes, falsif, predict, mechanism, expected, criteri")
@@ -127,9 +127,9 @@ _Told = tuple[str, str, int]
 def _text(passage: Passage) -> Iterator[_Told]:
     own = passage.above[-1] if passage.above else ""
     if passage.kind == "fence":
-        if _CONFIG.search(own) and not _LEADS.search(own):
+        if _CONFIG.search(own) and not LEADS.search(own):
             yield "config", passage.text.replace("\\\n", " "), _LONGEST_CODE
-    elif passage.kind == "paragraph" and _LEADS.search(own):
+    elif passage.kind == "paragraph" and LEADS.search(own):
         if passage.listed or len(passage.text) < _LONGEST:
             yield "leads", passage.text, _LONGEST
     elif passage.kind == "paragraph" and not _REFERENCES.search(own):
