@@ -34,6 +34,20 @@ def test_a_number_says_what_was_written_beside_it():
     assert (low.value, low.high, low.unit) == (3, 5, "%")
 
 
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ("twenty-five of four thousand and ninety-six, two thirds", [2 / 3, 25, 4096]),
+        # The name of an op, of an option, of a place: parts of their words are no numbers.
+        ("recv-done and the tied-weight path of your-zone, list-with-none", []),
+        ("the two-pass form, level-two", []),
+        ("32k tokens, nothing spelt", []),
+    ],
+)
+def test_numbers_in_words_are_whole_words_that_no_hyphen_ties_to_another(written, values):
+    assert [n.value for n in text.numbers_in_words(written)] == values
+
+
 @pytest.mark.parametrize(("cell", "value"), [("**67.04 ± 0.19 t/s**", 67.04), ("`12`", 12), ("0.997 widgets", 0.997), ("47.x", None), ("n/a", None), ("2026-01-02", None), ("12 of 13", None)])
 def test_a_cell_is_one_number_or_none(cell, value):
     number = text.number_of(cell)

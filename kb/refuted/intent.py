@@ -285,7 +285,7 @@ def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tu
         return ()
     if len(commands) > 1:
         return difference(commands[0], commands[1])
-    words = {term for part in plain for term in terms_in(part.text)}
+    words = {_stem(word) for part in plain for word in plain_words(part.text)}
     return tuple(
         replace(m, role=Role.MOVED)
         if any(
@@ -300,7 +300,7 @@ def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tu
 
 def terms_in(text: str) -> set[str]:
     """Distinct words of a text as stems, those of names one by one, and its numbers in whatever unit (`64 KiB` and 65536 are one)."""
-    words = [w for w in plain_words(text) if not w.isdigit() and (len(w) > 1 or not w.isascii())]
+    words = plain_words(text)
     numbers = {n.value for n in numbers_in_words(text)}
     numbers |= {value for w in words if w[:2] == "0x" and (value := number_of(w)) is not None}
     for number in numbers_in(text):
@@ -311,8 +311,8 @@ def terms_in(text: str) -> set[str]:
 
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
-    """Stem of a word that says something, in one of its spellings (`optimise`, `colour`, `mapped`); empty for any other."""
-    if word in STOP:
+    """Stem of a word that says something, in one of its spellings (`optimise`, `colour`, `mapped`); empty for any other, a letter and digits."""
+    if word in STOP or word.isdigit() or len(word) == 1 and word.isascii():
         return ""
     bare = stem(word)
     bare = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare

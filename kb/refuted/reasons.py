@@ -8,24 +8,24 @@ import re
 from kb.run.record import Lever
 from kb.schema import Verdict
 
-# Why something failed, by the words any domain uses, and what would reopen it; the first that fits names the reason.
+# Why something failed, by the words any domain uses (in small letters), and what would reopen it; the first that fits names the reason.
 _REASONS = tuple(
-    (name, reopen_if, re.compile(words, re.IGNORECASE))
+    (name, reopen_if, re.compile(words))
     for name, reopen_if, words in (
         (
             "out of memory",
             "memory is freed, or the shape is smaller",
-            r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
+            r"\booms?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
         ),
         (
             "wrong result",
             "the numerics are mended",
-            r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
+            r"\b(?:nan|inf)\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
         ),
         (
             "does not run",
             "the stack supports it",
-            r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no (?:backward|gradient)\w*|API\b|crash\w*|deadlock\w*|"
+            r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no (?:backward|gradient)\w*|api\b|crash\w*|deadlock\w*|"
             r"hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed",
         ),
         (
@@ -45,8 +45,9 @@ _REASONS = tuple(
 
 def reason_of(text: str, verdict: str) -> str:
     """Class of why something failed, such as `out of memory`; empty where the text does not say."""
+    lower = text.lower()
     return next(
-        (name for name, _, words in _REASONS if words.search(text)),
+        (name for name, _, words in _REASONS if words.search(lower)),
         "does not run" if verdict == Verdict.CRASH else "",
     )
 

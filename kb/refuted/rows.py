@@ -49,9 +49,8 @@ def table_failures(
         shown = map(_shown, cells, [head[0], *[""] * len(cells)])
         text = " · ".join(filter(None, shown))[:LONGEST]
         won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
-        if won or is_short(text) or is_settled(text):
-            continue
-        if failing or not judged and _has_lost(text, mode, gain or 0.0, notes=notes):
+        lost = failing or not judged and _has_lost(text, mode, gain or 0.0, notes=notes)
+        if lost and not (won or is_short(text) or is_settled(text)):
             because = _reason(cells[min(failing, default=len(cells)) + 1 :])
             lines = range(row.line, row.line + 1)
             yield statement_in(page, "row", lines, anchor, text, because=because)
@@ -69,9 +68,9 @@ def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int
         worded = [
             c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
         ]
-        living = sum(canonical_verdict(c) is None for c in cells if c not in worded)
-        if len(worded) > 1 and len(worded) + living >= 0.6 * len(cells):
-            columns.add(i)
+        if len(worded) > 1:
+            living = sum(canonical_verdict(c) is None for c in cells if c not in worded)
+            columns |= {i} if len(worded) + living >= 0.6 * len(cells) else set()
     return columns if len(columns) == 1 else set()
 
 

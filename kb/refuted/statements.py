@@ -17,7 +17,7 @@ from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
-from kb.refuted.moves import Role
+from kb.refuted.moves import Role, moves_in
 from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
     ADVICE,
@@ -96,14 +96,14 @@ _MARKS = (*CROSSES, *_VERDICTS, "vs base", "delta", "speedup", "speed-up", "gain
 
 def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither."""
+    foreign = page.type in ("catalog", "program", "source", "codebase") and page.path.count("/") > 2
+    if page.type == "catalog" and page.symbols or foreign:
+        return None  # Made by a machine from code, or somebody else's matter.
     lower = text.lower()
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         judged = _judged(page, text) if any(mark in lower for mark in _VERDICTS) else ()
         return row_of(RunAim(aim, *_measured(page, text), tuple(judged)[:MOST]))
-    foreign = page.type in ("catalog", "program", "source", "codebase") and page.path.count("/") > 2
-    if page.type == "catalog" and page.symbols or foreign:
-        return None  # Made by a machine from code, or somebody else's matter.
     statements = [*_hypothesis(page, text)] if page.type == "hypothesis" else []
     marked = any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
     if marked or is_note(page):
@@ -141,7 +141,7 @@ def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     if _NO_LIST.search(title):
         return ""
-    if _FAILED_LIST.search(title) or names_failures(title):
+    if _FAILED_LIST.search(title) or names_failures(title.lower()):
         return "failed"
     return "turned-down" if _TURNED_DOWN.search(title) else ""
 
@@ -155,11 +155,11 @@ def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
         if section.anchor in known or len(body) > _LONGEST_ATTEMPT:
             continue
         figures = (n for n in numbers_in(body) if n.unit or "." in body[n.start : n.end])
-        aim = aim_of_text(f"{section.title}. {body}") if len([*figures]) > 1 else Aim({})
-        if any(m.value and m.role >= Role.SET for m in aim.moves):
+        whole = readable(f"{section.title}. {body}") if len([*figures]) > 1 else ""
+        if any(m.value and m.role >= Role.SET for m in moves_in(whole)):
             prose = readable(_prose(document_of(text), range(section.start, end)))
             about = section.start, section.anchor, section.title, prose[:500]
-            yield Statement("attempt", *about, "", (), aim)
+            yield Statement("attempt", *about, "", (), aim_of_text(whole))
 
 
 def _hypothesis(page: Page, text: str) -> Iterator[Statement]:
@@ -218,7 +218,7 @@ class _ListPart:
     @property
     def lists(self) -> bool:
         """Whether each of its entries is an item; those of an item are part of it."""
-        return self.is_open and self.mode != "" and not self.is_item
+        return self.mode != "" and not self.is_item and self.is_open
 
 
 def _list_parts(page: Page, document: Document) -> Iterator[_ListPart]:

@@ -49,12 +49,13 @@ def same_value(one: str, other: str) -> bool:
     return one != "" and one.lower() == other.lower()
 
 
-_HUMP = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# The capital first: few places have one.
+_HUMP = re.compile(r"(?=[A-Z])(?:(?<=[a-z0-9])|(?<=[A-Z])(?=.[a-z]))")
 
 
 def plain_words(text: str) -> list[str]:
     """Words of a text in order, those of its names one by one."""
-    return words_of(_HUMP.sub(" ", text))
+    return words_of(_HUMP.sub(" ", text.replace("_", " ")))
 
 
 @lru_cache(maxsize=8192)

@@ -32,7 +32,8 @@ def _spelled(
     where all that is said is how it came out.
     """
     listed = "|".join([*stems.split(), *spellings(languages.VERDICTS, verdict)])
-    return regex(rf"{_DENIED}(?:{listed})|^\W*(?:{'|'.join(opening.split())})"), verdict
+    # The stem first: few places have one, and whether it is denied is asked of these alone.
+    return regex(rf"(?={listed}){_DENIED}|^\W*(?:{'|'.join(opening.split())})"), verdict
 
 
 # How a verdict is spelled: first row wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid.

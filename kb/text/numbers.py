@@ -42,25 +42,26 @@ _NUMBER = regex(
 _BOUNDS = {"≤": "<=", "≥": ">=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, None: 1.0}
 _WRAPPED = regex(r"(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1", re.DOTALL)
+# A digit is found fast; before that of a number stand a bound, a blank, a currency, a sign and a point at most.
+_DIGIT, _BEFORE = regex(r"\d"), 6
 _NAME = regex(r"[\w.]*")
 _DATE = regex(r"\d{4}-\d{2}-\d{2}")
 
 
 def numbers_in(text: str) -> Iterator[Number]:
     """Every number of a text, in order. A word behind a blank is its unit only where it is a known one or a rate (`12 layers` has none)."""
-    at, end = 0, len(text)
-    while at < end and (match := _NUMBER.search(text, at)):
+    at = 0
+    while (digit := _DIGIT.search(text, at)) and (
+        match := _NUMBER.search(text, max(at, digit.start() - _BEFORE))
+    ):
         first = match.start("value")
         if date := _DATE.match(text, first):
             at = date.end()
             continue
-        number = _number(text, match) if _begins(text, match) else None
-        if number is None:
-            # A name with digits in it is passed over whole.
-            at = _NAME.match(text, match.end("value")).end()
-            continue
-        yield number
-        at = number.end
+        if number := _number(text, match) if _begins(text, match) else None:
+            yield number
+        # A name with digits in it is passed over whole.
+        at = number.end if number else _NAME.match(text, match.end("value")).end()
 
 
 def number_of(text: str) -> Number | None:

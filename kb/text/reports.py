@@ -19,22 +19,23 @@ _NOT = r"(?:n['’]t| not| never)(?: really| actually| even| any| much)?"
 _THEM = r"(?: (?:it|them|that|this))?"
 # It was of no use, or made things worse.
 _OF_NO_USE = (
-    rf"\b(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
-    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
-    r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
-    r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better|advantage|payoff|upside)\b|^\W*no change\b|\b(?:an? |total |complete )(?:disappointment|dead weight|dead end|mistake|wash|net loss|waste|failure|flop|dud|step back(?:ward)?s?|non-starter)\b|\bl(?:ost|oses|osing) (?:out )?to (?:the|our|a|an|plain)\b|\b(?:ate|eats|cancel(?:l?ed|s)|outweigh(?:ed|s)|swallow(?:ed|s)) (?:up )?(?:everything|any|all|the|every|whatever|most)\b|\bwithin (?:[\w-]+ )?(?:variance|error bars?|jitter|the margin)\b|"
-    r"\b(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|\bnothing (?:chang|gain|mov)\w+|"
-    r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
-    r"\b(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
-    r"\b(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
-    r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\b(?:is|are) (?:worse|slower)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b"
+    rf"\b(?:(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
+    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|did{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|not worth (?:it|the)\b|"
+    r"(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
+    r"no (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better|advantage|payoff|upside)\b|(?:an? |total |complete )(?:disappointment|dead weight|dead end|mistake|wash|net loss|waste|failure|flop|dud|step back(?:ward)?s?|non-starter)\b|l(?:ost|oses|osing) (?:out )?to (?:the|our|a|an|plain)\b|(?:ate|eats|cancel(?:l?ed|s)|outweigh(?:ed|s)|swallow(?:ed|s)) (?:up )?(?:everything|any|all|the|every|whatever|most)\b|within (?:[\w-]+ )?(?:variance|error bars?|jitter|the margin)\b|"
+    r"(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|nothing (?:chang|gain|mov)\w+|"
+    r"without (?:any )?(?:effect|gain|benefit|improvement|success)\b|(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
+    r"(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
+    r"(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
+    r"(?:is|are) (?:worse|slower)\b|worse than\b|[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|took (?:twice|\w+ times) as long\b)|"
+    r"^\W*no change\b|(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b"
 )
 # What was there before stays, or the change does not go in.
 _OLD = r"(?:default|baseline|control|current|existing|old|original|previous|shipped|vanilla|stock|status quo)"
 _NOT_TAKEN = (
-    rf"\b(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
-    rf"(?<!new )\b{_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is (?:kept|preferable|better|faster|superior)|does not need|wins|won)\b|"
-    r"\b(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl)\w*"
+    rf"\b(?:(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
+    rf"(?<!new ){_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is (?:kept|preferable|better|faster|superior)|does not need|wins|won)\b|"
+    r"(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl)\w*)"
 )
 # What is done is of no use: of an action, or of what stands where something tried is spoken of.
 _USELESS = (
@@ -44,20 +45,20 @@ _USELESS = (
 # It was taken back.
 _TAKEN_BACK = (
     r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|for|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
-    rf"\b(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
-    rf"\b(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
+    rf"\b(?:(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|took [\w ]{{1,24}}? back\b|did{_NOT} keep\b|"
+    rf"(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"
-    r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|\bnot (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$"
+    r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|not (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$)"
 )
 # What went wrong; of something that was tried only where the text says so otherwise.
 _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
 # It is done, or in use.
-_DONE = r"✅|✔|\bDONE\b(?! (?:it|this|that))|\brolled out\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
+_DONE = r"✅|✔|\b(?:done\b(?! (?:it|this|that))|(?:rolled out|shipped|merged|adopted|landed|works now)\b)|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 _IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
 _OF_USE = r"\b(?:works|worked|beats|outperforms|the best|helped|improved|paid off|good|gone down|better|faster)\b"
 _UNTRIED = (
-    r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
-    r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b"
+    r"\b(?:(?<!could )(?<!can )(?<!did )(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
+    r"(?:tried|tested|run|done|validated|measured|looked)\b|(?:to be tried|todo|tbd|pending|planned|(?:could|might|may) be worth)\b)"
 )
 # A goal, and what was before the change, unless the sentence goes on to what came of it.
 _BEFORE_IT = (
@@ -107,9 +108,9 @@ class _Reading(NamedTuple):
     wrong: bool = False
 
 
-# In the order in which they count: other languages by their stems, and by what they deny.
+# In the order in which they count: other languages by their stems, and by what they deny. Looked for in lower case.
 _READINGS = tuple(
-    _Reading(report, final, regex(words, re.IGNORECASE), wrong)
+    _Reading(report, final, regex(words), wrong)
     for report, final, wrong, words in (
         # Nobody is to try it once more.
         (
@@ -141,11 +142,10 @@ _READINGS = tuple(
     )
 )
 _ENGLISH = 9
-# Every reading of another language holds one of these: looked for alone, they are many times faster.
-_FOREIGN = frozenset(
-    _words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")
-)
-_SETTLED = regex(f"{_UNTRIED}|{_DONE}", re.IGNORECASE)
+# Every reading of another language holds one of these: looked for alone, they are many times faster; in plain ASCII those of plain ASCII.
+_FOREIGN = {*_words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")}  # fmt: skip
+_PLAIN = frozenset(filter(str.isascii, _FOREIGN))
+_SETTLED = regex(f"{_UNTRIED}|{_DONE}")
 # A sentence that opens so speaks of what the one before it names.
 _REFERS = regex(
     r"\W*(?:that|this|it|we|they|these|those|no|nope|none|both|so|then|but|and|worse|slower|nothing|\w+ed|gave up|not|the (?:change|idea|result|gain))\b",
@@ -155,12 +155,11 @@ _REFERS = regex(
 
 def is_settled(text: str) -> bool:
     """Whether a text says anywhere that a thing is done, or was never tried: then it names no failure, whatever else it says."""
-    return bool(_SETTLED.search(text))
+    return bool(_SETTLED.search(text.lower()))
 
 
-def _readings_of(text: str) -> tuple[_Reading, ...]:
-    lower = text.lower()
-    foreign = any(word in lower for word in _FOREIGN)
+def _readings_of(lower: str) -> tuple[_Reading, ...]:
+    foreign = any(map(lower.__contains__, _PLAIN if lower.isascii() else _FOREIGN))
     return _READINGS if foreign else _READINGS[:_ENGLISH]
 
 
@@ -170,22 +169,20 @@ def report_of(sentence: str, *, is_try: bool = False) -> tuple[ReportKind | None
     """(what one sentence reports, whether it says what was done with it in the end). `is_try`: it stands where something tried is
     spoken of, so that what went wrong is what it came to.
     """
-    for reading in _readings_of(sentence):
-        if (is_try or not reading.wrong) and reading.words.search(sentence):
+    for reading in _readings_of(lower := sentence.lower()):
+        if (is_try or not reading.wrong) and reading.words.search(lower):
             return reading.report, reading.final
     return None, False
 
 
 def names_failures(title: str) -> bool:
-    """Whether a heading of another language than English says that what stands below failed."""
-    return any(
-        r.report is ReportKind.FAILED and r.words.search(title)
-        for r in _readings_of(title)[_ENGLISH:]
-    )
+    """Whether a heading (in small letters) of another language than English says that what stands below failed."""
+    foreign = _readings_of(title)[_ENGLISH:]
+    return any(r.report is ReportKind.FAILED and r.words.search(title) for r in foreign)
 
 
 def is_supposed(sentence: str) -> bool:
-    """Whether a sentence holds under a condition, might, is a goal or tells of before the change, and reports nothing."""
+    """Whether a sentence (in small letters) holds under a condition, might, is a goal or tells of before the change, and reports nothing."""
     return any(r.words.search(sentence) for r in _READINGS if r.report is None)
 
 

@@ -20,7 +20,10 @@ _SHARE = regex(
 # A word that multiplies the digits before it.
 SCALE = regex(r"(?<=\d)\s(hundred|thousand|million|billion)\b")
 # A number that a hyphen ties to a word is a part of its name: the two-pass form, level-two.
-_WORD = regex(rf"(?<![a-z]-)[a-z]+(?!-(?!(?:{'|'.join(SPELT)})\b)[a-z])|(?<=ty-)[a-z]+")
+_WORD = regex(
+    rf"(?<![a-z])(?:(?<![a-z]-)[a-z]++(?!-(?!(?:{'|'.join(SPELT)})\b)[a-z])|(?<=ty-)[a-z]++)"
+)
+_LETTERS, _NUMERALS = regex("[a-z]+"), {*SPELT, *PARTS}
 # Smaller ones are articles and turns of speech as often as counts.
 _COUNT = 10
 # The words of the larger ones. A pattern that begins with letters is found many times faster than one that begins with what stands before them.
@@ -32,6 +35,8 @@ _COUNTED = regex(
 def numbers_in_words(text: str) -> Iterator[Number]:
     """Every number in words with its place, as wholes and as shares."""
     text = text.lower()
+    if _NUMERALS.isdisjoint(_LETTERS.findall(text)):
+        return  # As most texts.
     for share in _SHARE.finditer(text):
         value = _WHOLES.get(share["count"], 1.0) / PARTS[share["parts"] or share["part"] or "half"]
         yield Number(value, "", share.start(), share.end())
@@ -63,7 +68,7 @@ def in_digits(text: str) -> str:
         return text
     if "\n\n" in text:
         return "\n\n".join(map(in_digits, text.split("\n\n")))
-    counts = sorted((n for n in numbers_in_words(text) if n.value >= _COUNT), key=lambda n: n.start)
-    for number in reversed(counts):
+    counts = (n for n in numbers_in_words(text) if n.value >= _COUNT)
+    for number in sorted(counts, key=lambda n: -n.start):
         text = text[: number.start] + number_text(number.value) + text[number.end :]
     return text

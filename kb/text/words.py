@@ -10,12 +10,11 @@ from kb import regex
 _LONGEST_NAME = 60
 
 _TOKEN = regex(
-    r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+"
+    r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]++(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+"
 )
-_JOINER = regex(r"[_=.\-:]+")
+_JOINERS = str.maketrans("", "", "_=.-:")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = regex(r"[^\W_]+")
-_LETTER = regex(r"[A-Za-z]")
 _LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 # Scripts that set no blanks between words, or glue what bends a word to it: Thai, Lao, Khmer, Burmese, kana, Han, Hangul.
 _UNSPACED = regex(
@@ -143,25 +142,21 @@ def foreign_forms(text: str) -> list[str]:
 def names_of(text: str) -> list[str]:
     """Identifiers of a text as single words: `scoped_vmem_limit_kib` → scopedvmemlimitkib, `nwarps=8` → nwarps8 (and nwarps stands in the
     text itself), `--a_b=1` → ab1 and ab, `CamelCase` → camelcase, camel, case. What FTS5 splits or keeps whole by itself is left out."""
-    # Most of a text is plain words, which have no other form: they are passed over before the pattern looks.
-    dense = " ".join(
-        [w for w in text.split() if not (w.isalpha() and (w.islower() or w.istitle()))]
-    )
-    return list(chain.from_iterable(map(_forms, _TOKEN.findall(dense))))
+    return list(chain.from_iterable(map(_forms, _TOKEN.findall(text))))
 
 
 @lru_cache(maxsize=1 << 16)
 def _forms(raw: str) -> tuple[str, ...]:
     raw = raw.rstrip("_=.-:")
-    if len(raw) > _LONGEST_NAME or not _LETTER.search(raw):
-        return ()
+    if len(raw) > _LONGEST_NAME or raw.lower() == raw.upper():
+        return ()  # A number, as most of those that are no words.
     forms: list[str] = []
-    squeezed = _JOINER.sub("", raw)
+    squeezed = raw.translate(_JOINERS)
     if squeezed != raw:
         forms.append(squeezed.lower())
         left = raw.partition("=")[0]
-        if left != raw and _JOINER.search(left):
-            forms.append(_JOINER.sub("", left).lower())
+        if left != raw and (squeezed := left.translate(_JOINERS)) != left:
+            forms.append(squeezed.lower())
     if not raw.islower() and not raw.isupper():
         humps = _HUMP.split(raw)
         if len(humps) > 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def as_run(page: Page, patterns: Iterable[str]) -> Page:
     """The page as one that says how a run came out, where its owner's kb.toml says so of its path."""
-    declares = any(map(PurePosixPath(page.path).match, patterns))
+    declares = any(PurePosixPath(page.path).match(pattern) for pattern in patterns)
     return replace(page, labels=(*page.labels, "concluded")) if declares else page
 
 

@@ -69,17 +69,17 @@ _PATTERNS = (
     ),
     regex(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
     regex(
-        rf"(?<![\w-])(?P<macro>#define\s+)?(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])(?(macro)\s+|\s?(?:==|=)\s?){_VALUE}{_THEN}"
+        rf"(?<![\w-])(?P<macro>#define\s+)?(?P<name>(?>[A-Za-z_][\w.]*\w|[A-Za-z]))(?(macro)\s+|\s?(?:==|=)\s?){_VALUE}{_THEN}"
     ),
     # A key with its value, as JSON and Python write one; a constant with its number.
     regex(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
     regex(
-        rf"(?<![\w.-])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"
+        rf"(?<![\w.-])(?P<name>[A-Za-z]++_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"
     ),
     # A name that only code writes, `a_b`, `a.b`, `AbCd`, `abCd`, and what stands behind its colon.
     regex(
-        r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|"
-        r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
+        r"(?<![\w.])(?P<name>[A-Za-z]++_\w*[A-Za-z0-9]|[a-z]\w*+(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]++(?:[A-Z][a-z0-9]+)+|"
+        r"[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
         rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|\.\d|\s?%){_THEN})?"
     ),
     # bs4, seq8192; not qwen3-8b, and not l2, which is a name.
@@ -100,15 +100,18 @@ _NO_LEVER = regex(
     re.IGNORECASE,
 )
 
-# What a text must hold for each of the patterns to find something, so that most are not tried: "X" a switch of a JVM, "0" a digit,
-# "_" an identifier, "→" a change; of "n" (a setting with a digit) and "t" (a value behind "to") also where to look.
-_SIGNS = ("X", "-", "→", "t", "-", "-", "=", "q", "0", "_", "0", "n")
+# What a text must hold for each of the patterns to find something, so that most are not tried: "X" a switch of a JVM, "0" a digit behind
+# a letter, "a_0" a digit and an underscore, "_" an identifier, "→" a change; of "n" (a setting with a digit) and "t" (a value behind "to")
+# also where to look.
+_SIGNS = ("X", "-", "→", "t", "-", "-", "=", "q", "a_0", "_", "0", "n")
 _DIGIT = regex(r"\d")
 _NUMBERED = regex(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
 _TO = regex(r"\sto\s+[`*]*(?:\d|true|false|o)")
+_CHANGED = regex(r"(?:to|→|->)[\s`*]*(?:\d|true|false|o)")
 _SITES = {"n": _NUMBERED, "t": _TO}
 _SWITCHES = {"+": "true", "-": "false"}
 _AROUND = 60
+_LETTERED = regex(r"[a-z]\d")
 _CODED = regex(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
 # Without one of these a text names no lever; most clauses are plain prose.
 _MAYBE = regex(
@@ -147,21 +150,20 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
     signs = {
         "-": "-" in text,
         "=": "=" in text or "#define" in text,
-        "0": digit,
+        "0": _LETTERED.search(text) is not None,
+        "a_0": digit and "_" in text,
         "n": digit,
         "_": _CODED.search(text) is not None,
         "X": "-XX:" in text,
         "q": '":' in text or "':" in text,
-        "→": " to " in lower or "→" in text or "->" in text,
+        "→": _CHANGED.search(lower) is not None,
         "t": " to" in lower or "\nto" in lower,
     }
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
-        if signs[sign] and sign in _SITES:
-            for site in _SITES[sign].finditer(lower):
-                around = max(0, site.start() - _AROUND), site.end() + _AROUND
-                yield from ((sign, m) for m in pattern.finditer(text, *around))
-        elif signs[sign]:
-            yield from ((sign, m) for m in pattern.finditer(text))
+        sites = _SITES[sign].finditer(lower) if sign in _SITES else ()
+        spans = ((max(0, s.start() - _AROUND), s.end() + _AROUND) for s in sites)
+        for span in (spans if sign in _SITES else [()]) if signs[sign] else ():
+            yield from ((sign, m) for m in pattern.finditer(text, *span))
 
 
 def _mention(m: re.Match[str]) -> Mention:
@@ -276,7 +278,7 @@ _CUES = {
     "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
 }
 # Looked for in lower case.
-_CUE = regex("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
+_CUE = regex(rf"\b(?:{'|'.join(f'(?P<{name}>{words})' for name, words in _CUES.items())})\b")
 _ARROW = regex(
     r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|"
     r"from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)"

@@ -79,7 +79,7 @@ def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, st
     bold = {s.start - block.start: s.text for s in block.spans if s.kind == "strong"}
     starts = [0]
     # Where most lines begin with a name and a colon, these are labels, however they are written.
-    listing = 2 * len(_KEYED.findall(source)) > source.count("\n") + 1 > 1
+    listing = "\n" in source and 2 * len(_KEYED.findall(source)) > source.count("\n") + 1
     for line in _LINE.finditer(source) if bold or ":" in source else ():
         mark = bold.get(line.start(1), "")
         text = plain_text(line[1]) if mark else line[1]

@@ -151,9 +151,9 @@ def _table(rows: list[list[str]], passage: Passage) -> Iterator[_Told]:
 
 def _prose(passage: Passage, own: str) -> Iterator[_Told]:
     text = passage.text
-    is_set = passage.listed and text.count(" ") >= _WORDS or levers_in(text)
-    if _CONFIG.search(own) and is_set and not _GAIN.search(text):
-        yield "config", text, _LONGEST
+    if _CONFIG.search(own) and not _GAIN.search(text):
+        if passage.listed and text.count(" ") >= _WORDS or levers_in(text):
+            yield "config", text, _LONGEST
     profiled = _PROFILE.search(" ".join(passage.above))
     # Most paragraphs say none of this, and need not be read by sentences.
     spoken = [

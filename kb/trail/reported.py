@@ -61,10 +61,10 @@ def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
 
 def moves_in(sentence: str) -> list[bool]:
     """Whether what a sentence measures got better or worse, in the order in which it tells it."""
-    if is_supposed(sentence) or sentence.endswith("?"):
+    if sentence.endswith("?") or is_supposed(lower := sentence.lower()):
         return []
-    clauses = (c for c in _CLAUSE.split(sentence.lower()) if not is_supposed(c))
-    return [move for clause in clauses if (move := _move(clause)) is not None]
+    clauses = ((_move(clause), clause) for clause in _CLAUSE.split(lower))
+    return [move for move, clause in clauses if move is not None and not is_supposed(clause)]
 
 
 def _move(clause: str) -> bool | None:
