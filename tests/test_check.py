@@ -6,9 +6,10 @@ import pytest
 
 from kb import KbError, store
 from kb.build import build
+from kb.page import read
 from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
-from kb.refuted.intent import terms_in
+from kb.refuted.intent import aim_of_page, aim_of_text, terms_in
 from kb.refuted.moves import clauses
 from tests.test_refuted import run
 
@@ -314,6 +315,22 @@ def test_a_repeat_in_other_words_is_met_by_what_it_shares_with_the_page(make_bas
     build(layout)
     ask = "levers: block_edge=2\n\n**Hypothesis:** with small square blocks of the matrix the first cache holds the working set.\n"
     assert Gate(store.state(layout)).check(Proposal(ask, target="t")).outcome == "distinguish"
+
+
+def test_what_a_page_without_labels_says_of_its_outcome_is_no_part_of_its_aim():
+    front = "---\ntype: experiment\nverdict: refuted\n---\n# Drop path\n\n"
+    before = "`model.drop_path: 0.1 -> 0.3` for the upper blocks.\n"
+    after = "76.6 against 77.4 (-0.8 points), so the network underfits. We went back to the small rate of 42 blocks."
+    plain, whole = (aim_of_page(read("wiki/a.md", t.encode()), t) for t in (front + before, front + before + after))
+    assert "upp" in plain.terms
+    assert plain == whole
+
+
+def test_what_is_compared_with_a_number_says_what_is_tried():
+    told = "Ignore matches shorter than 5 bytes, and launch as 2x1 clusters with multicast."
+    assert {"#5", "clust", "multicast"} <= aim_of_text(told).terms.keys()
+    assert "#3" not in aim_of_text("Five stages rather than 3 in the ring.").terms
+    assert "ring" not in aim_of_text("Five stages, as in the ring of v012.").terms
 
 
 def test_naming_the_page_and_what_differs_clears_it_and_is_recorded(gate):

@@ -27,7 +27,7 @@ BUDGETS = {
     "site": 2267,
     "research": 2225,
     "profiles": 1602,
-    "refuted": 1878,
+    "refuted": 1876,
     "slices": 1670,
     "lint": 1237,  # +116: what the hypothesis index and the profile index may hold.
     "indexes": 1080,

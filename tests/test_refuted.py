@@ -256,6 +256,31 @@ def test_dead_ends_are_read_from_headings_crosses_and_tables(text, expected):
     assert [s[3] for s in said(text)] == expected
 
 
+LOST_AND_WON = """# What does not work on the old card, and the rule behind it
+
+| change | mechanism | result |
+|---|---|---|
+| graphs | fewer launches | **-1.4 %** |
+| half precision cache | no emulated products | **+24 %** |
+
+## Eight rows a warp (2026-09-20): null
+
+The spread is larger than the difference.
+
+### Why
+
+Too many registers.
+"""
+
+
+def test_the_name_of_a_page_says_of_a_longer_title_that_it_lists_failures_and_its_rows_of_gains_are_none():
+    listed = ["graphs · fewer launches · -1.4 %", "Eight rows a warp (2026-09-20): null"]
+    assert [s[3] for s in said(LOST_AND_WON, "wiki/analyses/negative-results.md")] == listed
+    assert said(LOST_AND_WON, "wiki/analyses/cards.md") == []
+    one_way = LOST_AND_WON.replace("-1.4", "+1.4")
+    assert len(said(one_way, "wiki/analyses/negative-results.md")) == 3
+
+
 @pytest.mark.parametrize("heading", ["Was nicht funktionierte", "Ce qui n'a pas marché", "试过但没用", "Что не сработало", "Lo que no funcionó", "失敗した試み"])
 def test_a_list_of_failures_is_known_by_a_heading_of_any_language_alone(heading):
     text = f"## {heading}\n\n- Prefetch distance 64 rows\n- Loops unrolled by eight\n"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -27,7 +28,8 @@ from kb.refuted.values import parts_of_name, plain_words
 from kb.run.record import Lever
 from kb.schema import outcome_verdict
 from kb.store import digest_of
-from kb.text import STOP, in_digits, numbers_in, numbers_in_words, stem, words_of
+from kb.text import STOP, in_digits, numbers_in, numbers_in_words, sentences_of, stem, words_of
+from kb.text.reports import ReportKind, report_of
 from kb.trail.levers import direction_in, key_of, mentions_in, number_of
 from kb.trail.outline import Passage, passages_of
 
@@ -114,7 +116,12 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
         if text
     ]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
-    return _aim([*head, *_parts(text)], declared, because=because, variant=page.field("variant"))
+    return _aim(
+        [*head, *_untold(_parts(text))],
+        declared,
+        because=because,
+        variant=page.field("variant"),
+    )
 
 
 def aim_of_proposal(text: str, levers: Iterable[str] = ()) -> Aim:
@@ -161,6 +168,29 @@ def _moves_of(part: _Part) -> tuple[Move, ...]:
         return part.moves or moves_in(part.text, moved=part.moved)
     moves = part.moves or moves_in(part.text)
     return tuple(m if m.is_moved else replace(m, role=Role.HELD) for m in moves)
+
+
+def _untold(parts: Iterable[_Part]) -> Iterator[_Part]:
+    """The parts of a page; of what no heading or label calls anything, its first sentence, and what stands before the one that tells
+    first what came of it.
+    """
+    opening = 1
+    for part in parts:
+        if part.kind == "claim" and not (part.code or part.label):
+            sentences = sentences_of(part.text)
+            before = takewhile(_is_before, sentences[opening:])
+            kept = " ".join((*sentences[:opening], *before))
+            part, opening = _Part(part.kind, kept, part.moved, moves=part.moves), 0
+        yield part
+
+
+def _is_before(sentence: str) -> bool:
+    """Whether a sentence tells nothing of what came of a change: no verdict, no report, no signed figure."""
+    came = outcome_verdict(sentence) or report_of(sentence)[0] in (
+        ReportKind.FAILED,
+        ReportKind.STAYED,
+    )
+    return not came and not any(n.signed for n in numbers_in(sentence))
 
 
 def _wording(claims: list[str]) -> str:

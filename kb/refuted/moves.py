@@ -77,12 +77,11 @@ def move_of(name: str, value: str = "", *, role: Role) -> Move:
     return Move(key, name, value.strip(), before.strip(), way_of_numbers(before, value), role)
 
 
-# What follows one of these is held, moved or set aside, to the end of its clause or the next of them. `point` says where something is tried.
+# What follows one of these is held, moved or set aside, to the end of its clause or the next of them.
 _CUE_WORDS = {
     "held": "keep keeps keeping default hold holds holding held leave leaves leaving reuse reuses reused reusing same unchanged otherwise "
     "alongside beside frontier base baseline parent",
-    "point": "at",
-    "against": "where unlike beyond than without no not never against vs versus",
+    "against": "where unlike beyond without no not never against vs versus",
     "moved": "except but only isolate isolates isolated isolating change changes changing set sets setting raise raises raising lower "
     "lowers lowering increase increases increasing reduce reduces reducing decrease decreases decreasing double doubles doubling halve "
     "halves halving grow grows growing shrink shrinks shrinking enable enables enabling disable disables disabling turn turns turning "
@@ -93,7 +92,7 @@ _CUE_WORDS = {
 _CUE_OF = {word: kind for kind, words in _CUE_WORDS.items() for word in words.split()}
 _PHRASES = regex(
     r"(?P<held>no (?:\w+ )?changes?|(?:everything|all|nothing) else|config\w*(?= \+))\b|"
-    r"(?P<against>as (?:in|on|before|[a-z]{0,3}\d+)|instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
+    r"(?P<against>as (?:in|on|before|[a-z]{1,3}\d+)|instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
     r"(?P<moved>apart from|other than)\b"
 )
 _PHRASE_OPENS = frozenset(
@@ -118,9 +117,6 @@ _ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
-# Between the settings of a row stand marks and joining words, and no verb.
-_ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
-_ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
 _BLANKS = regex(r"[ \t]{2,}")
@@ -128,7 +124,7 @@ _BLANKS = regex(r"[ \t]{2,}")
 
 @lru_cache(maxsize=64)
 def cues_of(text: str) -> tuple[tuple[int, str], ...]:
-    """(place, kind) of each word or phrase of a text that says what it does with what follows: held, point, against or moved."""
+    """(place, kind) of each word or phrase of a text that says what it does with what follows: held, against or moved."""
     lower = text.lower()
     lower = lower if len(lower) == len(text) else text
     cues: list[tuple[int, str]] = []
@@ -163,10 +159,9 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     mentions = mentions_in(text)[:_MOST]
     if not mentions:
         return ()
-    rows = _rows(text, mentions)
     moves: dict[str, Move] = {}
     for mention in mentions:
-        move = _move(text, mention, moved=moved, in_row=mention.start in rows)
+        move = _move(text, mention, moved=moved)
         if move is None:
             continue
         known = moves.get(move.key)
@@ -216,21 +211,7 @@ def _edit(gone: str, come: str) -> Move | None:
     return move_of(options[-1] if options else name[1], f"{before}→{value}", role=Role.MOVED)
 
 
-def _rows(text: str, mentions: tuple[Mention, ...]) -> set[int]:
-    """Where settings stand that are told in a row: the point at which something is tried, and not what is tried."""
-    starts: set[int] = set()
-    row: list[Mention] = []
-    for mention in (*mentions, None):
-        if not (
-            mention and mention.value and row and _ROW.fullmatch(text, row[-1].end, mention.start)
-        ):
-            starts |= {m.start for m in row} if len(row) >= _ROW_FROM else set()
-            row = []
-        row += [mention] if mention and mention.value and mention.name[:1] != "-" else []
-    return starts
-
-
-def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | None:
+def _move(text: str, mention: Mention, *, moved: bool) -> Move | None:
     key = canonical(switch_of(mention.name)[0])
     if len(key) < 2 or len(key) < 4 and not mention.value and mention.name[:1] != "-":
         return None
@@ -240,9 +221,7 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
     role = role_in(text, mention, moved=moved)
     if before and role is not Role.HELD:
         role = Role.MOVED
-    return Move(
-        key, mention.name, value, before, way, Role.HELD if in_row and role is Role.SET else role
-    )
+    return Move(key, mention.name, value, before, way, role)
 
 
 def _cue_before(text: str, mention: Mention) -> str:
@@ -252,8 +231,6 @@ def _cue_before(text: str, mention: Mention) -> str:
     before = bisect_left(ends, (mention.start,))
     begun = ends[before - 1][1] if before and ends[before - 1][0] >= mention.start - _NEAR else 0
     for start, kind in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
-        if kind == "point" and mention.name[:1] == "-":
-            continue  # "caps the registers at --limit=64"
         if last != "against" or comma >= start:
             last, since = kind, start
     return "" if last == "against" and since < comma else last
@@ -264,8 +241,6 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
     last = "held" if _STAYS.match(text, mention.end) else _cue_before(text, mention)
     if last in ("held", "against"):
         return Role.HELD
-    if last == "point":
-        return Role.NAMED
     if (
         not last
         and _ACTS.match(text, mention.end)
@@ -344,10 +319,7 @@ def clauses(text: str) -> list[str]:
         cues = tuple(cue for cue in cues if cue[1] != "held" or cue[0] >= 3)
     for stop, after in (*ends_of(text), (len(text), len(text))):
         own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
-        # What a question doubts is what it is about: "why not x?"
-        if text[stop : stop + 1] == "?":
-            parts.append(text[start:stop])
-        elif not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
+        if not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
             aside = (at for at, kind in own if kind == "against")
             parts.append(text[start : next(aside, stop)])
         start = after

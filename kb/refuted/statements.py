@@ -31,6 +31,7 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
+from kb.refuted.values import plain_words
 from kb.schema import FAILED, canonical_verdict, label_kind, outcome_verdict
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
@@ -226,15 +227,17 @@ def _list_parts(page: Page, document: Document) -> Iterator[_ListPart]:
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield _ListPart(None, range(heads[0] if heads else len(blocks)), range(1, 1))
     mode, level, anchor = "", 0, ""
+    name = " ".join(plain_words(page.path.rpartition("/")[2].removesuffix(".md")))
     for at, stop in pairwise((*heads, len(blocks))):
         head, title = blocks[at], blocks[at].plain
         end = blocks[stop].line if stop < len(blocks) else page.lines + 1
         anchor, mode = anchors.get(head.line, anchor), mode if head.level > level else ""
         below = bool(mode) and head.level == level + 1
         is_item = below and not (_NO_LIST.search(title) or _mode(title))
-        # A page's own title opens a list only where it is nothing else.
-        if not mode and _mode(title) and (head.level > 1 or len(title.split()) < 4):
-            mode, level = _mode(title), head.level
+        # A page's own title opens a list only where it, or the name of the page, is nothing else.
+        says = title if head.level > 1 or len(title.split()) < 4 else name
+        if not mode and _mode(says):
+            mode, level = _mode(says), head.level
         places, lines = range(at + 1, stop), range(head.line, end)
         yield _ListPart(head, places, lines, anchor, mode, is_item)
 

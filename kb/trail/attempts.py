@@ -111,14 +111,19 @@ def _gains(
 
 
 def changes_in(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[float | None]:
-    """What each row gained by the last column of signed changes ("Δ", "vs base"): in shares, or as the metric counts; of a metric that is
-    better lower, by its name or by that of the column before, a fall is a gain. None of each where no column tells it.
+    """What each row gained by the last column of signed changes ("Δ", "vs base", or changes of both signs alone): in shares, or as the
+    metric counts; of a metric that is better lower, by its name or by that of the column before, a fall is a gain. None of each where no
+    column tells it.
     """
     for c in range(len(header) - 1, 0, -1):
-        if not _CHANGE.search(header[c]) or _REMARK.search(header[c]):
-            continue
         cells = [_change(row[c]) for row in body]
-        if 3 * sum(g is not None for g in cells) >= len(body):
+        known = [g for g in cells if g is not None]
+        both = len(known) == len(body) and min(known, default=0) < 0 < max(known, default=0)
+        if (
+            (both or _CHANGE.search(header[c]))
+            and not _REMARK.search(header[c])
+            and 3 * len(known) >= len(body)
+        ):
             named = direction_of(_CHANGE.pattern.sub("", header[c].lower())) or direction_of(
                 header[c - 1]
             )
