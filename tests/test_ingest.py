@@ -606,6 +606,8 @@ def test_an_agent_pack_quotes_copies_and_leaves_peoples_edits(base, kb_command):
     build_pack = ("pack", "build", "c9", "--source", "guide", "--source", "facts", "--scope", "C9")
     kb_command(*build_pack, cwd=layout.root)
     (guide,) = (p for p in queue.queued(layout) if "guide" in p.subject)
+    altered = {"strategies": [{"text": "Keep tiles 256 wide", "quote": "A tile narrower than 128 is refused by the compiler", "source": "sources/guide"}]}
+    assert "256" in str(settling.ruling_of(layout, store.state(layout), guide, json.dumps(altered)).rejected), "a strategy is held against its quote as a claim is"
     bad = {**PARTS, "rules": [{"text": "Never tile", "quote": "Tiling is forbidden"}]}
     assert "does not stand" in str(settled(layout, guide, json.dumps(bad)).rejected)
     assert settled(layout, guide, json.dumps(PARTS)).state == "answered"
@@ -665,6 +667,44 @@ def test_notes_of_an_index_stand_on_its_facts_and_are_asked_again_only_where_the
     assert shown.replace("\n> Fusing two passes cut latency by 4 %.\n", "").replace("\n> Graphs were never tried.\n", "") == INDEX
     changed = with_notes(INDEX.replace("12 times", "13 times"), notes_in(layout, "hypothesis"))
     assert "> Fusing" not in changed and "> Graphs were never tried." in changed, "a note goes with its facts"
+
+
+def test_workers_without_names_share_the_queue(base, kb_command):
+    layout = base(guide=GUIDE)
+    packets = [*packets_of(layout, "chips"), *packets_of(layout, "guide")]
+    queue.offer(layout, packets)
+    given = [json.loads(kb_command("packet", "next", "--format", "json", cwd=layout.root).stdout)["id"] for _ in packets]
+    assert sorted(given) == sorted(p.id for p in packets), "each call gives another packet"
+    assert "are leased" in kb_command("packet", "next", cwd=layout.root, ok=(3,)).stdout
+    reply = layout.root / "reply.json"
+    reply.write_text('{"drafts": []}')
+    assert "answered" in kb_command("packet", "answer", given[0], "reply.json", cwd=layout.root).stdout
+    queue.take(layout, holder="a", now=time.time() + 2 * queue.LEASE_S)
+    assert "say --by a" in kb_command("packet", "answer", given[1], "reply.json", cwd=layout.root, ok=(1, 2)).stderr
+    assert given[1] in kb_command("packet", "next", "--by", "a", cwd=layout.root).stdout
+
+
+def test_what_is_counted_is_a_quantity_in_words_as_well(base):
+    layout = base(chip="# C7\n\nThe C7 has two cores and 16 GB of memory.\n")
+    counted = {"section": "Limits", "claim": "The C7 has two cores.", "quote": "The C7 has two cores", "quantity": {"subject": "C7", "quantity": "cores", "value": 2, "unit": "cores"}}
+    (packet,) = packets_of(layout, "chip")
+    wrong = {**counted, "quantity": {**counted["quantity"], "unit": "lanes"}}
+    db = store.state(layout)
+    assert "is not what the claim states" in str(settling.ruling_of(layout, db, packet, draft(wrong, path="wiki/concepts/c7.md", title="C7")).rejected)
+    assert settled(layout, packet, draft(counted, path="wiki/concepts/c7.md", title="C7")).state == "answered"
+
+
+def test_an_index_is_asked_anew_under_a_prompt_that_was_changed(base):
+    layout = base()
+    layout.indexes.mkdir(exist_ok=True)
+    (layout.indexes / "hypothesis.md").write_text(INDEX)
+    (packet,) = questions.regenerate_packets(layout, "hypothesis")
+    reply = {"notes": [{"topic": "Graphs", "sentences": [{"text": "Graphs were never tried.", "quote": "Never tried."}]}]}
+    attempt = queue.ReplyAttempt(by="t", text=json.dumps(reply))
+    assert settling.settle(layout, store.state(layout), packet, attempt, today="2026-11-22").state == "answered"
+    assert [m.origin for p in questions.regenerate_packets(layout, "hypothesis") for m in p.material] == ["Operator fusion"]
+    store.write(layout.prompts / "hypothesis.md", b"Write one sentence a topic.\n")
+    assert [m.origin for p in questions.regenerate_packets(layout, "hypothesis") for m in p.material] == ["Operator fusion", "Graphs"]
 
 
 def test_the_profile_index_takes_no_advice(base):

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.claims import Captured, Claim, ClaimRuling, Quotable, ruling_on
+from kb.claims.figures import numbers_of
 from kb.ingest.packets import Packet
 from kb.ingest.replies import Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
-from kb.text import numbers_in, one_line, unit_of, words_of
+from kb.text import one_line, stem, unit_of, words_of
 
 # Pages that a model may write: what was measured is the loop's own to say, what is compiled is code's.
 WRITABLE = ("concept", "observation", "hypothesis", "codebase", "source", "analysis")
@@ -118,8 +119,8 @@ def admission_of(
     """
     passages = passages_of(packet)
     planned = Counter(d.path for d in drafts)
-    ruled: list[RuledClaim] = []
-    refused: list[Rejection] = []
+    ruled = list[RuledClaim]()
+    refused = list[Rejection]()
     for draft in drafts:
         refused += (Rejection(draft.path, "", reason) for reason in _page_reasons(draft, wiki))
         if planned[draft.path] > 1:
@@ -206,11 +207,16 @@ def _quantity_reason(item: DraftClaim, ruling: ClaimRuling) -> str:
     stated = item.quantity
     if stated is None:
         return ""
-    unit = unit_of(stated.unit)
+    unit, counted = unit_of(stated.unit), {*map(stem, words_of(stated.unit))}
     if not any(
         stated.value in (n.value, n.high)
-        and (n.unit == stated.unit or (u := unit_of(n.unit)) and unit and u.name == unit.name)
-        for n in numbers_in(item.claim)
+        and (
+            n.unit == stated.unit
+            or ((u := unit_of(n.unit)) and unit and u.name == unit.name)
+            # What is counted stands behind its number: two cores.
+            or (not n.unit and counted <= {*map(stem, words_of(item.claim[n.end :])[:3])})
+        )
+        for n in numbers_of(item.claim)
     ):
         return f"its quantity {stated.value:g} {stated.unit} is not what the claim states"
     if not stated.subject.strip() or not stated.quantity.strip():

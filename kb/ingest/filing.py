@@ -39,7 +39,7 @@ def pages_with(
         by_page[claim.page].append(claim)
     named = {d.path: d for d in drafts}
     disputed, home = _disputed(conflicts(claims)), layout.page("")
-    wanted: dict[str, bytes] = {}
+    wanted = dict[str, bytes]()
     for path in sorted({*pages, *disputed}):
         file = layout.root / path
         have = store.bytes_of(file) if file.is_file() else b""

@@ -36,10 +36,14 @@ def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
 def file_notes(layout: store.Layout, packet: Packet, notes: IndexNotes) -> str:
     """Put notes on file, beside those of other topics. Returns the path."""
     facts = {m.origin: store.digest_of(m.text) for m in packet.material}
-    held = notes_in(layout, packet.task)
-    topics = held.topics if held else {}
-    topics = topics | {n.topic: (facts[n.topic], n) for n in notes.notes}
-    filed = FiledNotes(index=packet.task, topics=dict(sorted(topics.items())))
+    held = notes_in(layout, packet.task) or FiledNotes(index=packet.task, topics={})
+    topics = held.topics | {n.topic: (facts[n.topic], n) for n in notes.notes}
+    prompts = held.prompts | dict.fromkeys(facts, store.digest_of(packet.prompt))
+    filed = FiledNotes(
+        index=packet.task,
+        topics=dict(sorted(topics.items())),
+        prompts={topic: prompts[topic] for topic in sorted(topics) if topic in prompts},
+    )
     path = path_of_notes(packet.task)
     store.write(layout.root / path, store.to_json(filed, order=None))
     return path

@@ -153,7 +153,7 @@ def pack_packets(
 def regenerate_packets(
     layout: store.Layout, index: str, *, context: int = CONTEXT
 ) -> Iterator[Packet]:
-    """Packets for the topics of a compiled index whose facts have no note yet, as many topics in each as fit.
+    """Packets for the topics of a compiled index whose facts have no note yet under this prompt, as many topics in each as fit.
 
     Raises KbError where the index is not built.
     """
@@ -163,9 +163,12 @@ def regenerate_packets(
         text = page.text_of(store.bytes_of(layout.indexes / f"{index}.md"))
     except OSError as error:
         raise KbError(f"indexes/{index}.md: {error.strerror or error}; run `kb build`") from error
-    held = notes_in(layout, index)
-    noted = {topic: digest for topic, (digest, _) in held.topics.items()} if held else {}
-    group: list[Excerpt] = []
+    held, prompt = notes_in(layout, index), store.digest_of(prompt_of(layout, index))
+    topics = held.topics.items() if held else ()
+    noted = {
+        name: digest for name, (digest, _) in topics if held.prompts.get(name, prompt) == prompt
+    }
+    group = list[Excerpt]()
     for material in topics_of(index, text):
         if noted.get(material.origin) == store.digest_of(material.text):
             continue

@@ -114,15 +114,16 @@ def take(
     task: str = "",
     without: Collection[str] = (),
 ) -> Packet | None:
-    """Lease the next open packet to `holder`; None where nothing is open that nobody works on. A holder's own packet comes back first.
+    """Lease the next open packet to `holder`; None where nothing is open that nobody works on. A holder's own packet comes back first, save to one
+    without a name, who may be anybody.
 
     `task` asks for packets of one task, `without` leaves some out by their ids.
     """
     with store.lock(layout, "packets"):
-        free: dict[bool, Packet] = {}
+        free = dict[bool, Packet]()
         for packet in queued(layout, task=task):
             lease = lease_of(layout, packet.id)
-            own = lease is not None and lease.holder == holder
+            own = lease is not None and lease.holder == holder != ""
             if own or lease is None or lease.until <= now:
                 if packet.id not in without and is_open(layout, packet.id):
                     free.setdefault(own, packet)
@@ -134,11 +135,11 @@ def take(
 
 
 def claimed(layout: store.Layout, name: str, *, holder: str, now: float) -> None:
-    """Raise KbError where another worker holds a packet."""
+    """Raise KbError where another worker holds a packet under a name."""
     lease = lease_of(layout, name)
-    if lease and lease.holder != holder and lease.until > now:
+    if lease and lease.holder not in ("", holder) and lease.until > now:
         raise KbError(
-            f"packet {name} is leased to {lease.holder}; wait for it, or take another with `kb packet next`"
+            f"packet {name} is leased to {lease.holder}; say --by {lease.holder} if that is you, else take another with `kb packet next`"
         )
 
 

@@ -49,6 +49,11 @@ def strategy_reasons(parts: PackParts, passages: tuple[Quotable, ...]) -> Iterat
         ruling = ruling_on(item.quote, item.quote, origin=item.source, passages=passages)
         if ruling.reason.endswith("no claim"):
             yield f"{item.text[:60]}: rests on an instruction to the reader"
+        # When a strategy applies is said apart from its text, and not in the words of its source.
+        elif not getattr(item, "applies", ""):
+            ruling = ruling_on(item.text, item.quote, origin=item.source, passages=passages)
+            if ruling.span and ruling.reason and not ruling.undecided:
+                yield f"{item.text[:60]}: {ruling.reason}"
     for strategy in parts.strategies:
         if strategy.applies and not _PREDICATE.fullmatch(strategy.applies):
             wrong = f"'{strategy.applies}' is no condition such as `cores > 1`"
@@ -80,7 +85,7 @@ def pack_of(
         for reply in replies
         for r in reply.rules
     }  # fmt: skip
-    left: list[str] = []
+    left = list[str]()
     for strategy in (s for reply in replies for s in reply.strategies):
         menu = parts["translation_menu.yaml" if strategy.translation else "optimization_menu.yaml"]
         held, twin = applies(strategy.applies, facts), _twin(strategy, menu)
@@ -96,7 +101,7 @@ def pack_of(
 
 def _numbered(named: Iterable[tuple[str, str]]) -> dict[str, object]:
     """Texts by their ids; one id that stands again is numbered from 2."""
-    parts: dict[str, object] = {}
+    parts = dict[str, object]()
     for name, text in named:
         ids = (f"{name}-{n}" if n > 1 else name for n in count(1))
         parts[next(i for i in ids if i not in parts)] = text
@@ -178,7 +183,7 @@ def written(
     """
     built = _yaml("agent_config.yaml", have).get("built")
     theirs = list[str]()
-    files: dict[str, str] = {}
+    files = dict[str, str]()
     for name, parts in pack.parts.items():
         before = built.get(name, {}) if isinstance(built, dict) and name in have else {}
         keep = partial(_kept, name, parts, before, theirs)

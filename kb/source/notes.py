@@ -20,10 +20,13 @@ class IndexNote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class FiledNotes(msgspec.Struct, frozen=True, kw_only=True):
-    """The notes of an index; `topics` maps a topic to the digest of the facts that its note was written on, and the note."""
+    """The notes of an index; `topics` maps a topic to the digest of the facts that its note was written on, and the note; `prompts` to that
+    of the prompt.
+    """
 
     index: str
     topics: dict[str, tuple[str, IndexNote]]
+    prompts: dict[str, str] = {}
 
 
 def path_of_notes(index: str) -> str:

@@ -32,7 +32,7 @@ def run(request: PackSections, caller: Caller) -> Result:
     sections = sections_for(
         store.bytes_of(folder / "isa_docs.md").decode("utf-8", "replace"), caller.text(request.code)
     )
-    kept: list[str] = []
+    kept = list[str]()
     for section in sections:
         if sum(map(len, (*kept, section))) <= request.budget * CHARS_PER_TOKEN:
             kept.append(section)

@@ -30,5 +30,8 @@ def run(request: ListPackets, caller: Caller) -> Result:
             "state": state,
         }
         rows.append({**row, "holder": lease.holder if lease and held else ""})
-    lines = (f"{r['id']}  {r['state']:<8}  {r['tokens']:>6} tokens  {r['subject']}" for r in rows)
+    lines = (
+        f"{r['id']}  {r['state']:<8}  {r['tokens']:>6} tokens  {r['subject']}  {r['holder']}".rstrip()
+        for r in rows
+    )
     return Result(rows, "\n".join(lines) or "no packet is open; `kb ingest` makes them")

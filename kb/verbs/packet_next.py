@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from kb.ingest.queue import answers_to, take
+from kb.ingest.queue import answers_to, lease_of, queued, take
 from kb.verbs import CLOSED, Caller, Result, option
 
 
@@ -12,8 +12,7 @@ class NextPacket:
     """Who takes it, and of which task."""
 
     by: str = option(
-        "a name for whoever answers; the same name gets its unanswered packet again",
-        default="agent",
+        "a name for whoever answers, which gets its unanswered packet again; without one each call gives another packet",
         metavar="NAME",
     )
     task: str = option("only packets of this task", metavar="TASK")
@@ -24,7 +23,9 @@ def run(request: NextPacket, caller: Caller) -> Result:
     packet = take(layout, holder=request.by, now=time.time(), task=request.task)
     if packet is None:
         nothing = {"id": "", "task": "", "subject": "", "tokens": 0, "text": ""}
-        return Result(nothing, "no packet is open; `kb ingest` makes them", CLOSED)
+        leased = sum(lease_of(layout, p.id) is not None for p in queued(layout, task=request.task))
+        why = f"{leased} are leased, for 15 minutes at most" if leased else "`kb ingest` makes them"
+        return Result(nothing, f"no packet is open; {why}", CLOSED)
     before = answers_to(layout, packet.id)
     returned = before.attempts[-1].reasons if before and before.attempts else ()
     text = packet.to_markdown(returned=returned)
