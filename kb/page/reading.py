@@ -1,6 +1,7 @@
 """A file's bytes read into a Page: front matter, outline, managed blocks, allowances, and everything that is wrong with them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from kb import regex
@@ -19,7 +20,7 @@ from kb.schema import (
     type_of_place,
 )
 from kb.store import digest_of, is_inner, row_of
-from kb.text import sentences_of
+from kb.text import numbers_in, sentences_of
 from kb.text.reports import report_of
 
 _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
@@ -27,7 +28,7 @@ _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MU
 _CALLOUT = regex(r" {0,3}>[> ]*\[!")
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
-# Two figures of one sentence.
+# Two figures of one paragraph without units.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
@@ -161,7 +162,8 @@ def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured
     tops = [b for b in outer if b.kind == "heading"]
     first = next((b.line for b in tops if b.level > 1), outer[-1].stop)
     head = [b for b in outer if b.line < first]
-    if any(_declares(b, measured=measured) for b in head):
+    # In a folder of runs a status is the run's.
+    if any(_declares(b, measured=measured or is_run) for b in head):
         return True
     if not measured or any(b.level < 3 and heading_kind(b.plain) == "outcome" for b in tops):
         return measured
@@ -206,7 +208,13 @@ def _measured(document: Document) -> bool:
     printed = (document.source(b).split("\n") for b in document.of("fence"))
     if any(sum(line.rpartition(": ")[2][:1].isdigit() for line in lines) > 1 for lines in printed):
         return True
-    return any(_COMPARED.search(b.plain) for b in document.of("paragraph"))
+    return any(_compares(b.plain) for b in document.of("paragraph"))
+
+
+def _compares(text: str) -> bool:
+    """Whether a paragraph sets two figures of one unit beside each other ("155 MB/s before, 149 MB/s after"), or two that are bare."""
+    units = Counter(n.unit for n in numbers_in(text) if n.unit)
+    return any(count > 1 for count in units.values()) or bool(_COMPARED.search(text))
 
 
 def _way(href: str, kind: str) -> str:

@@ -19,11 +19,16 @@ _HANDLE = regex(r"(?:[0-9a-f]{4,64}:)?(\S+)~([0-9a-z]{2,})$")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def label_of(path: str) -> str:
-    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its file name."""
+def stem_of(path: str) -> str:
+    """Name of a page: of its file, of the folder of which it is the record, of its heading where a page holds many."""
     stem = path.rsplit("/", 1)[-1].rpartition("#")[2].removesuffix(".md")
-    if stem.lower() in ("readme", "findings", "index"):
-        stem = path.rsplit("/", 2)[-2] if "/" in path else stem
+    is_record = stem.lower() in ("readme", "findings", "index")
+    return path.rsplit("/", 2)[-2] if is_record and "/" in path else stem
+
+
+def label_of(path: str) -> str:
+    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its name."""
+    stem = stem_of(path)
     run = _RUN.search(stem)
     if run:
         return run[1].lower()

@@ -3,22 +3,24 @@
 Refuses a page whose sections measure nothing: plans and decisions are sorted by the same words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from kb import regex
 from kb.page import Page, Section, read
 from kb.schema import Verdict, names_run, outcome_verdict
 from kb.text import numbers_in, one_line
 from kb.text.reports import report_of
-from kb.trail.facts import to_row
-from kb.trail.outline import passages_of
+from kb.trail.facts import Facts, VerdictRead, to_row
 from kb.trail.page_facts import read_facts
-from kb.trail.verdicts import REPORTED, labelled_verdict
+from kb.trail.verdicts import REPORTED
 
-# Pages of other types are about one thing, and logs tell of runs that have pages; fewer headings than this are sections of one text.
+# Pages of other types are about one thing, and logs tell of runs that have pages.
+_WORD = regex(r"[^\W\d_]{3}")
 _TYPES = ("page", "observation", "analysis")
-_LEAST, _LONGEST_TITLE = 3, 4
+# Fewer headings that a section sorts are parts of one text; a heading named as a run says by itself that it is one.
+_LEAST_SORTED, _LEAST_NAMED, _LONGEST_TITLE = 3, 2, 4
 
 
 class Part(NamedTuple):
@@ -31,32 +33,49 @@ class Part(NamedTuple):
 
 def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     """The experiments of a page that holds many; none for any other page."""
-    if page.type not in _TYPES:
+    runs = list(_runs(page.sections)) if page.type in _TYPES else []
+    sorts = {outcome_verdict(raw) for _, raw in runs if raw}
+    if len(runs) < (_LEAST_SORTED if sorts else _LEAST_NAMED) or len(sorts) == 1:
         return ()
     lines = text.split("\n")
-    runs = [(s, raw, "\n".join(lines[s.start : s.end - 1])) for s, raw in _runs(page, text)]
-    verdicts = {outcome_verdict(raw) for _, raw, _ in runs}
-    measured = sum(any(n.unit for n in numbers_in(body)) for _, _, body in runs)
-    if len(runs) < _LEAST or len(verdicts) < 2 or 2 * measured < len(runs):
+    bodies = ["\n".join(lines[s.start : s.end - 1]) for s, _ in runs]
+    if 2 * sum(any(n.unit for n in numbers_in(body)) for body in bodies) < len(runs):
         return ()
-    return tuple(_part(page, place, *run) for place, run in enumerate(runs, 1))
+    parts = [_part(page, *run, body) for run, body in zip(runs, bodies, strict=True)]
+    known = [(p, f) for p, f in parts if f.verdict.canonical not in (None, Verdict.OTHER)]
+    if 2 * len(known) < len(runs) or len(known) < _LEAST_NAMED:
+        return ()
+    return tuple(
+        Part(own, part, to_row(replace(facts, number=facts.number or place)))
+        for place, ((own, part), facts) in enumerate(known, 1)
+    )
 
 
-def _runs(page: Page, text: str) -> Iterable[tuple[Section, str]]:
-    """(section, what says how it came out) of every heading that is a run."""
-    passages = passages_of(text) if any(names_run(s.title) for s in page.sections) else ()
-    level, raw = 0, ""
-    for section in page.sections:
-        if level and section.level > level:
-            if section.level == level + 1:
-                yield section, raw
+def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:
+    """(section with all that is below it, what the heading above it says of how it came out) of every heading that is a run: one below
+    a heading that sorts ("Applied") or only dates, and one that is named as runs are.
+    """
+    tops = sum(s.level == 1 for s in sections)
+    group, run, raw = 0, 0, ""
+    for place, section in enumerate(sections):
+        if run and section.level > run:
             continue
-        raw = _outcome(section.title)
-        level = section.level if raw else 0
-        if not raw and section.level > 1 and names_run(section.title):
-            own = [p for p in passages if section.start <= p.line < section.end]
-            if saying := labelled_verdict(own):
-                yield section, saying
+        run = 0
+        if section.level <= group:
+            group = 0
+        ends = (s.start for s in sections[place + 1 :] if s.level <= section.level)
+        whole = replace(section, end=next(ends, sections[-1].end))
+        if group:
+            run = section.level
+            yield whole, raw
+        elif section.level > (tops == 1):
+            named = names_run(section.title)
+            raw = "" if named else _outcome(section.title)
+            if raw or named and whole.end > section.end and not _WORD.search(section.title):
+                group = section.level
+            elif named:
+                run = section.level
+                yield whole, ""
 
 
 def _outcome(title: str) -> str:
@@ -67,23 +86,15 @@ def _outcome(title: str) -> str:
     return outcome_verdict(result) or REPORTED.get(report_of(title, is_try=True)[0], "")
 
 
-def _part(page: Page, place: int, section: Section, raw: str, body: str) -> Part:
+def _part(page: Page, section: Section, raw: str, body: str) -> tuple[tuple[Page, str], Facts]:
+    """((page of one run, its text), its facts); its own verdict where `raw` says none."""
     target = page.field("target") or page.folder.partition("/")[2] or page.stem
     head = f"---\ntype: experiment\ntarget: {target}\n---\n# {one_line(section.title)}\n\n"
-    text = f"{head}{body}"
-    part_page = read(f"{page.path}#{section.anchor}", text.encode())
-    facts = read_facts(part_page, text)
-    verdict = replace(
-        facts.verdict, canonical=outcome_verdict(raw) or Verdict.OTHER, raw=raw, source="section"
-    )
-    # What stands there was written afterwards, so that it tells why and not what was hoped for.
-    facts = replace(
-        facts,
-        verdict=verdict,
-        number=facts.number or place,
-        date=facts.date or page.date,
-        because=facts.because or facts.hypothesis,
-        hypothesis="",
-        places=(),
-    )
-    return Part(part_page, text, to_row(facts))
+    part_page = read(f"{page.path}#{section.anchor}", (head + body).encode())
+    facts = read_facts(part_page, head + body)
+    if raw:
+        sorted_as = VerdictRead(outcome_verdict(raw) or Verdict.OTHER, raw, "section")
+        # What stands there was written afterwards, so that it tells why and not what was hoped for.
+        because = facts.because or facts.hypothesis
+        facts = replace(facts, verdict=sorted_as, because=because, hypothesis="")
+    return (part_page, head + body), replace(facts, date=facts.date or page.date, places=())

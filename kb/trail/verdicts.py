@@ -174,6 +174,11 @@ def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
             yield name.lower(), behind.strip() or below
         elif passage.label:
             yield passage.label, passage.behind or below
+        elif ": " in passage.text:
+            # "520 MB/s after, 500 before. Result: kept."
+            for sentence in sentences_of(passage.text)[1:]:
+                name, _, behind = sentence.partition(": ")
+                yield name.lower(), behind
         for row in passage.rows:
             if len(row.cells) == 2:
                 yield row.cells[0].plain.strip(" :").lower(), row.cells[1].plain

@@ -13,6 +13,7 @@ from kb.experiments.stub import Stub, located, stub_at
 from kb.experiments.targets import Target, target_named
 from kb.trail import Facts
 from kb.trail.declared import as_run
+from kb.trail.handles import stem_of
 from kb.verbs import Caller
 from kb.verbs.request import argument, flag, option, several
 
@@ -117,9 +118,8 @@ def shared(kind: type[_Kind], request: object, more: Mapping[str, object] | None
 
 
 def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
-    """What names an experiment in a line: its label, with its target where there are several; its file where it has no number."""
-    stem = path.rpartition("/")[2].removesuffix(".md")
-    label = f"v{number:03d}" if f"-v{number:03d}-" in path else stem
+    """What names an experiment in a line: its label, with its target where there are several; its name where it has no number."""
+    label = f"v{number:03d}" if f"-v{number:03d}-" in path else stem_of(path)
     return label if one_target or not target else f"{target}/{label}"
 
 
