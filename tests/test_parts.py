@@ -109,3 +109,41 @@ def test_a_run_measures_where_it_gives_a_figure_with_a_unit():
     page = "# Experiments\n\n## 2026-02-01: merges\nAfter: 520 MB/s.\nResult: kept.\n\n## 2026-02-03: hash\nAfter: 505 MB/s.\nResult: reverted.\n\n## 2026-02-04: mmap\nAfter: 521 MB/s.\nResult: no change.\n"
     assert [verdict for _, verdict in verdicts(page)] == ["supported", "refuted", "inconclusive"]
     assert not verdicts(page.replace(" MB/s", ""))
+
+
+def test_a_diary_of_two_dated_runs_takes_what_each_says_of_itself_and_a_run_its_sub_headings():
+    diary = "# Tuning\n\n## 2026-02-01: buffers\n520 MB/s after, 500 MB/s before. Result: kept.\n\n## 2026-02-03: mmap\n### Change\nMap the file.\n### What came of it\n430 MB/s, so we took it out again.\n"
+    assert [verdict for _, verdict in verdicts(diary)] == ["supported", "refuted"]
+    day = "# Log\n\n## 2026-02-01\n\n### Pin the threads\n**Result**: reverted, 12 ms against 9 ms\n\n### Huge pages\n**Result**: kept, 8 ms\n"
+    assert verdicts(day) == [("pin-the-threads", "refuted"), ("huge-pages", "supported")]
+    chapters = "# Guide\n\n## 1. Install\nTakes 5 MB.\n\n## 2. Run\nNeeds 8 MB.\n\n## 3. Tune\nWe dropped it, 4 MB.\n"
+    assert not verdicts(chapters)
+
+
+def run(text: str, path: str) -> tuple[str, str]:
+    read = page.read(path, text.encode())
+    facts = trail.read_facts(read, text) if read.type == "experiment" else None
+    return read.type, str(facts.verdict.canonical) if facts else ""
+
+
+def test_a_readme_in_a_folder_of_runs_is_one_by_its_status_or_by_what_it_says_in_the_end():
+    path = "wiki/experiments/prefetch/README.md"
+    assert run("# Prefetch\n\n**Status:** Kept\n\nFour blocks ahead.\n", path) == ("experiment", "supported")
+    assert run("# Prefetch\n\nIt went from 155 MB/s to 131 MB/s, so we turned it off again.\n", path) == ("experiment", "refuted")
+    assert run("# Prefetch\n\nFour blocks ahead, see the [sweep](sweep.md).\n", path)[0] == "index"
+
+
+def test_front_matter_that_gives_a_verdict_makes_a_run_where_no_folder_does_and_a_status_only_with_figures():
+    assert run("---\nverdict: REJECTED\n---\n# Takeoff rate\n\nNothing.\n", "wiki/a.md") == ("experiment", "refuted")
+    status = "---\nstatus: rejected\n---\n# Trust zones\n\n"
+    assert run(f"{status}Too much to maintain.\n", "wiki/a.md")[0] == "page"
+    assert run(f"{status}- Sharpe: 0.3\n- Trades: 41\n", "wiki/a.md") == ("experiment", "refuted")
+    assert run("---\nverdict: rejected\n---\n# No\n", "wiki/concepts/a.md")[0] == "concept"
+
+
+def test_of_a_form_the_ticked_box_counts_a_mark_behind_the_figures_and_nothing_that_is_still_to_come():
+    path = "wiki/experiments/2026-02-01-inline.md"
+    assert run("# Inline\n\nStatus: [ ] kept [x] reverted\n", path)[1] == "refuted"
+    assert run("# Inline\n\n## Results\n\n- accuracy = 53.73 % ❌\n", path)[1] == "refuted"
+    assert run("# Inline\n\n## Results\n\n- accuracy = 53.73 % ❌\n- speed = 12 ms ✅\n", path)[1] != "refuted"
+    assert run("# Inline\n\nStatus: **DRAFT / SCREEN PENDING**\n\nA loss is rejected at once.\n", path)[1] not in ("refuted", "supported")

@@ -466,3 +466,23 @@ def test_a_verdict_without_a_verdicts_word_is_what_its_first_sentence_reports(te
     read = page.read("wiki/experiments/t/2026-01-02-v001-door.md", text.encode())
     found = from_row(trail.facts_of(read, text, {})).verdict.canonical
     assert (found if found != "other" else None) == verdict
+
+
+def test_a_page_named_as_a_list_of_failures_holds_one_in_every_heading_that_reports_one():
+    text = "# What does not work on this card, and the rule behind it\n\n## The rule\n\nLaunches are free.\n\n## Loop-carried pointers (2026-09-25): -4.4%\n\nHoisted out of the loop it measured 76.2 vs 79.7 tok/s.\n"
+    assert [row[3] for row in said(text, "wiki/negative-results.md")] == ["Loop-carried pointers (2026-09-25): -4.4%"]
+    assert not said(text, "wiki/tokens.md")
+
+
+def test_a_heading_says_what_was_tried_came_to_and_a_column_of_signed_changes_needs_no_name():
+    killed = "# Plan\n\n### What was tried and killed, with the number that killed it\n\n- **Plane copy: +11 us.** The store it removes is free.\n"
+    assert [row[3][:10] for row in said(killed)] == ["Plane copy"]
+    assert not said(killed.replace("killed", "kept"))
+    table = "# Notes\n\n| change | mechanism | result |\n|---|---|---|\n| CUDA graphs | fewer launches | **-1.4%** |\n| new table | fewer instructions | **+17%** |\n"
+    assert [row[3].partition(" ·")[0] for row in said(table, "wiki/notes.md")] == ["CUDA graphs"]
+
+
+def test_a_readme_that_tells_more_than_it_leads_to_is_its_owners_notes():
+    text = "# Runs\n\n## Huge pages\n\nTried huge pages, no gain, reverted.\n\n## Arena\n\nKept.\n"
+    assert len(said(text, "wiki/README.md")) == 1
+    assert not said(text + "".join(f"- [{n}]({n}.md)\n" for n in range(4)), "wiki/README.md")

@@ -216,19 +216,25 @@ class Page(_Fronted):
 
     @property
     def _tries(self) -> bool:
-        """Whether a page of no folder for runs tells of one try: it labels what it supposed and how that came out, or compares and concludes."""
-        return {"hypothesis", "outcome"} <= set(self.labels) or "concluded" in self.labels
+        """Whether a page of no folder for runs tells of one try: it labels what it supposed and how that came out, compares and concludes, or
+        gives a verdict in its front matter; a status may be that of the page, unless it measured something.
+        """
+        labels = {*self.labels}
+        stated = self._states("status") if "measured" in labels else self._states()
+        return {"hypothesis", "outcome"} <= labels or "concluded" in labels or stated
+
+    def _states(self, *more: str) -> bool:
+        """Whether a field of the front matter for how a run came out, or one `more`, gives a verdict."""
+        fields = map(self.field, ("verdict", *OUTCOME_FIELDS, *more))
+        return any(field_verdict(t) not in (None, Verdict.OTHER) for t in fields if t)
 
     @property
     def _reports(self) -> bool:
         """Whether a page without the name or type of a run says how one came out, in its front matter or behind a label."""
-        spoken = (self.field(name) for name in ("verdict", *OUTCOME_FIELDS, "status"))
         # Right in a folder of runs lie runs; what lies beside the record of one may be its data.
         flat = type_of_folder(self.folder.rsplit("/", 1)[-1]) == "experiment"
         signs = {"outcome", "concluded", "measured" if flat else ""}
-        return not signs.isdisjoint(self.labels) or any(
-            field_verdict(text) not in (None, Verdict.OTHER) for text in spoken if text
-        )
+        return not signs.isdisjoint(self.labels) or self._states("status")
 
     @cached_property
     def type(self) -> str:

@@ -128,8 +128,10 @@ WIKILINK = regex(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
 _LINKED, _HELD = "\x00", "\x01"
 # Not behind a word, which makes it an index (`a[i][j]`); an underscore that opens emphasis is none.
 _UNRESOLVED = regex(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]")
-# An escaped sign, or mathematics: what stands in it is no link.
-_ESCAPE = regex(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
+# Mathematics, and an escaped sign: what stands in them is no link.
+_MATHEMATICS = r"\$\$[^$]{1,2000}\$\$|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)"
+_FORMULA = regex(_MATHEMATICS)
+_ESCAPE = regex(rf"\\[!-/:-@\[-`{{-~]|{_MATHEMATICS}")
 _ID = regex(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HEADING_TAG = regex(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = regex(r"<[^<>]*>")
@@ -248,12 +250,19 @@ class _DocumentReading:
         for span in piece.spans:
             if span.kind == "html":
                 self.ids.extend(_ID.findall(span.text))
-            elif span.kind in _LINKS:
+            elif span.kind in _LINKS and not self._is_formula(piece, span):
                 self.links.append(
                     Link(span.href, span.text, self.places.line(span.start), _LINKS[span.kind])
                 )
         if self.refers:
             self._references(piece)
+
+    def _is_formula(self, piece: Block | TableCell, span: InlineSpan) -> bool:
+        """Whether a link to one bare word is an index and a call within mathematics (`$f[x](y)$`)."""
+        if not span.href.isalnum() or "$" not in self.text[piece.start : piece.end]:
+            return False
+        formulas = _FORMULA.finditer(self.text, piece.start, piece.end)
+        return any(f.start() < span.start and span.end < f.end() for f in formulas)
 
     def _code(self, kind: str | dict, place: dict, at: int) -> int:
         fenced = type(kind) is dict

@@ -28,6 +28,8 @@ _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MU
 _CALLOUT = regex(r" {0,3}>[> ]*\[!")
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
+# What is measured behind a label; a day or a year is none.
+_FIGURE = regex(r"[~≈$+−-]{0,2}\d+(?!\d*-\d)(?!(?<=\d{4})\W*$)")
 # Two figures of one paragraph without units.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
@@ -178,15 +180,15 @@ def _ends(document: Document, outer: list[Block], first: int, *, is_run: bool) -
     ends = (b for b in texts if (b.line < first or b is outer[-1]) and _reports(b))
     final = any(report_of(s)[1] for b in ends for s in sentences_of(b.plain))
     # Most pages say nothing there, and then what stands between need not be read.
-    reporting = {b.line for b in texts if _reports(b)} if final and not is_run else ()
-    return final and (is_run or len(reporting) == 1)
+    tries = (b for b in texts if final and not is_run and (_reports(b) or _declares(b)))
+    return final and (is_run or len({b.line for b in tries}) == 1)
 
 
 def _reports(block: Block) -> bool:
     return any(report_of(s)[0] for s in sentences_of(block.plain))
 
 
-def _declares(block: Block, *, measured: bool) -> bool:
+def _declares(block: Block, *, measured: bool = True) -> bool:
     """Whether a block of a page's head says how its one try came out: behind a label, or at the end of the title. A status may be that of
     the page, and then nothing is measured.
     """
@@ -202,11 +204,11 @@ def _declares(block: Block, *, measured: bool) -> bool:
 def _measured(document: Document) -> bool:
     """Whether a page compares what it measured: a table of figures, a printout of them, or one figure beside another."""
     for table in document.of("table"):
-        rows = (any(c.plain[:1].isdigit() for c in row.cells[1:]) for row in table.rows[1:])
-        if sum(rows) > 1:
+        if sum(c.plain[:1].isdigit() for row in table.rows[1:] for c in row.cells[1:]) > 1:
             return True
-    printed = (document.source(b).split("\n") for b in document.of("fence"))
-    if any(sum(line.rpartition(": ")[2][:1].isdigit() for line in lines) > 1 for lines in printed):
+    printed = [document.source(b).split("\n") for b in document.of("fence")]
+    printed.append([line for b in document.of("paragraph") for line in b.plain.split("\n")])
+    if any(sum(bool(_FIGURE.match(line.rpartition(": ")[2])) for line in p) > 1 for p in printed):
         return True
     return any(_compares(b.plain) for b in document.of("paragraph"))
 

@@ -52,9 +52,14 @@ CROSSES = "❌✗✘🚫"
 
 
 def is_note(page: Page) -> bool:
-    """Whether a page holds its owner's notes on what was done: it is of no type of its own, or a note or decision as other wikis keep them."""
+    """Whether a page holds its owner's notes on what was done: it is of no type of its own, a note or decision as other wikis keep them,
+    or a README that has more sections than pages to lead to.
+    """
     words = {page.field("type").lower(), *page.folder.lower().split("/")}
-    return page.type == "page" or any(words & {name, folder} for name, folder in NOTES.items())
+    tells = page.type == "index" and page.stem.lower() == "readme"
+    tells = tells and sum(".md" in href for href in page.cited) < len(page.sections)
+    typed = any(words & {name, folder} for name, folder in NOTES.items())
+    return page.type == "page" or tells or typed
 
 
 def is_short(text: str) -> bool:

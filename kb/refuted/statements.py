@@ -32,7 +32,7 @@ from kb.refuted.statement import (
     statement_in,
 )
 from kb.refuted.values import plain_words
-from kb.schema import FAILED, canonical_verdict, label_kind, outcome_verdict
+from kb.schema import FAILED, OUTCOME_FIELDS, field_verdict, label_kind, outcome_verdict
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
 from kb.text.reports import ReportKind, is_settled, names_failures, report_of
@@ -58,11 +58,13 @@ class RunAim:
 
 # Headings that say that what stands below was tried and failed.
 _FAILED_LIST = regex(
-    r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
+    r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
     r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
     r"backfired|fell flat|\bno luck\b|in vain\b|\bflop(?:s|ped)\b|\bduds?\b|lost causes?",
     re.IGNORECASE,
 )
+# What was tried, and what it came to.
+_TRIED = regex(r"\b(?:tried|tested|attempted),? (?:and|but) (.+)", re.IGNORECASE)
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
 _TURNED_DOWN = regex(
     r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
@@ -142,6 +144,9 @@ def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     if _NO_LIST.search(title):
         return ""
+    tried = _TRIED.search(title)
+    if tried and outcome_verdict(tried[1]) in FAILED:
+        return "failed"
     if _FAILED_LIST.search(title) or names_failures(title.lower()):
         return "failed"
     return "turned-down" if _TURNED_DOWN.search(title) else ""
@@ -164,9 +169,12 @@ def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
 
 
 def _hypothesis(page: Page, text: str) -> Iterator[Statement]:
-    """A hypothesis page whose status says that it was refuted or retired."""
-    status, document = page.field("status").lower(), document_of(text)
-    if not (status.startswith("retired") or canonical_verdict(status) in FAILED):
+    """A hypothesis page whose front matter says that it was refuted or retired."""
+    document = document_of(text)
+    stated = [page.field(name).lower() for name in ("status", "verdict", *OUTCOME_FIELDS)]
+    if not (
+        stated[0].startswith("retired") or any(field_verdict(s) in FAILED for s in stated if s)
+    ):
         return
     bodies = {
         s.title.lower(): prose[:500]
@@ -210,11 +218,14 @@ class _ListPart:
     @property
     def is_open(self) -> bool:
         """Whether what stands here may be a failure: below a list of failures a heading may say of its part that it is none."""
-        return not _NO_LIST.search(self.title)
+        hopeful = report_of(self.title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
+        return not (hopeful or _NO_LIST.search(self.title))
 
     @property
-    def is_hopeful(self) -> bool:
-        return report_of(self.title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
+    def is_section(self) -> bool:
+        """Whether what stands here tells of one thing, below its own heading."""
+        by_itself = self.is_item or not self.mode
+        return self.head is not None and self.head.level > 1 and self.is_open and by_itself
 
     @property
     def lists(self) -> bool:
@@ -253,15 +264,15 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     mentions = notes and not of_decision
     for part in _list_parts(page, document):
         reported, read_to = [], 0
-        if part.is_item:
-            reported = _of_heading(page, document, part)
-        elif part.head and notes and part.is_open and not part.mode and part.head.level > 1:
+        if part.is_item and part.is_open:
+            reported = [*_of_heading(page, document, part)]
+        if not reported and part.is_section and notes:
             tells_outcome = label_kind(part.title) == "outcome"
             mentions = tells_outcome or not of_decision
             if mentions and (has_failed or not tells_outcome):
                 reported, read_to = _section(page, document, part)
         yield from reported
-        reports = mentions and part.is_open and not part.is_hopeful
+        reports = mentions and part.is_open
         for at in part.places:
             if document.blocks[at].line >= read_to:
                 yield from _of_block(page, document, at, part, mentions=reports)

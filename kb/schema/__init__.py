@@ -22,7 +22,10 @@ from kb.schema.verdicts import (  # noqa: F401  Its words are asked for here.
     canonical_decision,
     canonical_verdict,
     field_verdict,
+    is_pending,
+    marked_verdict,
     outcome_verdict,
+    ticked,
 )
 
 

@@ -59,7 +59,7 @@ _VERDICT_RULES = [
         "inconclus potential parked neutral parity unconfirmed",
         "flat tie park\\b",
     ),
-    _spelled(Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
+    _spelled(Verdict.SUPPORTED, "support accept approv keep confirm certif provisional", "banked"),
     (regex(r"\bkept\b"), Verdict.SUPPORTED),
     _spelled(Verdict.BASELINE, r"^\W*baseline(?![\w-])"),
 ]
@@ -79,6 +79,19 @@ _LIFE = "|".join(
 _IN_LIFE = regex(rf"(?:{_LIFE})(?:\b|$)")
 _SAYS_NOTHING = regex(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 _HAS_ENDED = regex(rf"(?:{_ENDED.replace(' ', '|')})\W*$")
+
+
+# A clause of its own that says that nothing came out yet: "TBD", "draft / screen pending".
+_PENDING = regex(
+    rf"\W*(?:{'|'.join([*_RUNNING.split(), *_EMPTY.split()])})\W*(?:$|[-/(,;:—–])".replace(
+        "_", "[_ -]?"
+    )
+)
+
+
+def is_pending(raw: str) -> bool:
+    """Whether what stands behind a label of an outcome says that there is none yet."""
+    return bool(_PENDING.match(raw.lower()))
 
 
 # Few spellings stand on many pages.
@@ -153,7 +166,19 @@ _OUTCOMES = (
 # A longer clause is a sentence, in which a verdict's word may be about anything.
 _LONGEST_OUTCOME = 6
 _MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", Verdict.SUPPORTED), ("💥", Verdict.CRASH))
+_FIGURE_MARK = regex(rf"\d.*?([{''.join(marks for marks, _ in _MARKS)}])")
 _CLAUSE = regex(r"[.;:,(\n—–]|\s-\s")
+
+
+def ticked(text: str) -> str:
+    """What a form says: what stands behind the box that is ticked, up to the next that is not."""
+    return (text.replace("[X]", "[x]").partition("[x]")[2] or text).partition("[ ]")[0]
+
+
+def marked_verdict(line: str) -> Verdict | None:
+    """Verdict of the mark that stands behind a line's figure ("accuracy 53.7 % ❌"); None without one."""
+    mark = _FIGURE_MARK.search(line)
+    return mark and next(v for marks, v in _MARKS if mark[1] in marks)
 
 
 def outcome_verdict(raw: str) -> Verdict | None:
@@ -161,7 +186,7 @@ def outcome_verdict(raw: str) -> Verdict | None:
 
     A clause of more than a few words, and one that says no verdict, is None.
     """
-    text = raw.strip().lower()
+    text = ticked(raw).strip().lower()
     clauses = [c.strip(" *_`") for c in _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=2)]
     # That it ended ("closed, slower") leaves the next clause to say how; what runs, or is planned, has no outcome yet.
     opening = (_HAS_ENDED.match(clauses[0]) and "".join(clauses[1:2])) or clauses[0]

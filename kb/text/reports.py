@@ -62,7 +62,7 @@ _UNTRIED = (
 )
 # A goal, and what was before the change, unless the sentence goes on to what came of it.
 _BEFORE_IT = (
-    r"^\W*(?:(?:(?:the|our) )?(?:goal|aim|objective)s?\b[\s*_]*(?:[:–—]|(?:is|was)\b)|targets?[\s*_]*[:–—](?!.*,)|(?:before|until|prior to|previously)\b)"
+    r"^\W*(?:(?:(?:the|our) )?(?:goal|aim|objective)s?\b(?: \w+){0,4}[\s*_]*(?:[:–—]|(?:is|was)\b)|targets?[\s*_]*[:–—](?!.*,)|(?:before|until|prior to|previously)\b)"
     r"(?!.*(?:;|\b(?:after|now|but|yet|then|since|instead|got|reached|missed)\b))"
 )
 # What holds under a condition, or might, reports nothing.

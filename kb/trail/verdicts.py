@@ -13,7 +13,10 @@ from kb.schema import (
     Verdict,
     canonical_verdict,
     field_verdict,
+    is_pending,
+    marked_verdict,
     outcome_verdict,
+    ticked,
 )
 from kb.text import sentences_of
 from kb.text.reports import ReportKind, report_of
@@ -120,29 +123,39 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
 
 
 def decided_verdict(
-    page: Page, section: str, lead: Sequence[Passage], passages: Sequence[Passage]
+    page: Page,
+    reasons: str,
+    results: str,
+    lead: Sequence[Passage],
+    passages: Sequence[Passage],
 ) -> VerdictRead | None:
     """How a page whose places say no verdict came out, by the sentence that tells it: in its title, in the section of its outcome, behind an
-    arrow at its head, at its head, in the last thing it says.
+    arrow at its head, at its head, in the last thing it says; else by the marks (✅, ❌) of its results where all say the same.
     """
+    if any(name in OUTCOME_LABELS and is_pending(says) for name, says in _labelled(passages)):
+        # What it reports is of something else.
+        return None
     ends = next((p.text for p in passages[-1:] if p.kind == "paragraph" and not p.listed), "")
     head = " ".join(p.text for p in lead if p.kind == "paragraph")
     # "tried: …, saw: … => backed out": the arrow leads to what it came to.
-    for text in (page.title, section, head.partition("=> ")[2], head, ends):
-        # A box that nobody ticked is a form.
-        sentences = [s for s in sentences_of(text) if not s.startswith("[ ]")][: 3 * _TOLD]
-        reports = [(*report_of(s, is_try=text != page.title), s) for s in sentences]
-        final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
-        # The last thing that a page says may leave open another run.
-        undecided = [s for s in sentences if text != ends and _UNDECIDED.search(s)]
-        failed = [(Verdict.REFUTED, s) for kind, _, s in reports if kind is ReportKind.FAILED]
-        for verdict, s in (
-            *reversed(final),
-            *((Verdict.INCONCLUSIVE, s) for s in undecided),
-            *failed,
-        ):
-            return VerdictRead(verdict, s, "section")
-    return None
+    for text in (page.title, reasons or results, head.partition("=> ")[2], head, ends):
+        if read := _decision_in(text, is_title=text == page.title, is_end=text == ends):
+            return read
+    marks = {v: line for line in results.split("\n") if (v := marked_verdict(line))}
+    return VerdictRead(*marks.popitem(), "section") if len(marks) == 1 else None
+
+
+def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | None:
+    """What the first sentences of a text decide: what was done in the end before what stays open, and this before what went wrong."""
+    # A box that nobody ticked is a form.
+    sentences = [s for s in sentences_of(text) if not s.startswith("[ ]")][: 3 * _TOLD]
+    reports = [(*report_of(s, is_try=not is_title), s) for s in sentences]
+    final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
+    # The last thing that a page says may leave open another run.
+    undecided = [s for s in sentences if not is_end and _UNDECIDED.search(s)]
+    failed = [(Verdict.REFUTED, s) for kind, _, s in reports if kind is ReportKind.FAILED]
+    decisions = (*reversed(final), *((Verdict.INCONCLUSIVE, s) for s in undecided), *failed)
+    return VerdictRead(*decisions[0], "section") if decisions else None
 
 
 def labelled_verdict(passages: Sequence[Passage]) -> str:
@@ -152,7 +165,7 @@ def labelled_verdict(passages: Sequence[Passage]) -> str:
     sayings: dict[str, list[str]] = {}
     for name, saying in _labelled(passages):
         name = "verdict" if name.endswith(" verdict") else name.partition(" (")[0]
-        sayings.setdefault(name, []).append(saying.partition("[ ]")[0])
+        sayings.setdefault(name, []).append(ticked(saying))
     for name in OUTCOME_LABELS:
         short = [s for s in sayings.get(name, ()) if outcome_verdict(s)]
         # Where several differ each may be about a part of the run.
