@@ -77,10 +77,11 @@ def move_of(name: str, value: str = "", *, role: Role) -> Move:
     return Move(key, name, value.strip(), before.strip(), way_of_numbers(before, value), role)
 
 
-# What follows one of these is held, moved or set aside, to the end of its clause or the next of them.
+# What follows one of these is held, moved or set aside, to the end of its clause or the next of them. `point` says where something is tried.
 _CUE_WORDS = {
     "held": "keep keeps keeping default hold holds holding held leave leaves leaving reuse reuses reused reusing same unchanged otherwise "
     "alongside beside frontier base baseline parent",
+    "point": "at",
     "against": "where unlike beyond without no not never against vs versus",
     "moved": "except but only isolate isolates isolated isolating change changes changing set sets setting raise raises raising lower "
     "lowers lowering increase increases increasing reduce reduces reducing decrease decreases decreasing double doubles doubling halve "
@@ -117,6 +118,9 @@ _ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
+# Between the settings of a row stand marks and joining words, and no verb.
+_ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
+_ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
 _BLANKS = regex(r"[ \t]{2,}")
@@ -124,7 +128,7 @@ _BLANKS = regex(r"[ \t]{2,}")
 
 @lru_cache(maxsize=64)
 def cues_of(text: str) -> tuple[tuple[int, str], ...]:
-    """(place, kind) of each word or phrase of a text that says what it does with what follows: held, against or moved."""
+    """(place, kind) of each word or phrase of a text that says what it does with what follows: held, point, against or moved."""
     lower = text.lower()
     lower = lower if len(lower) == len(text) else text
     cues: list[tuple[int, str]] = []
@@ -159,9 +163,10 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     mentions = mentions_in(text)[:_MOST]
     if not mentions:
         return ()
+    rows = _rows(text, mentions)
     moves: dict[str, Move] = {}
     for mention in mentions:
-        move = _move(text, mention, moved=moved)
+        move = _move(text, mention, moved=moved, in_row=mention.start in rows)
         if move is None:
             continue
         known = moves.get(move.key)
@@ -211,7 +216,21 @@ def _edit(gone: str, come: str) -> Move | None:
     return move_of(options[-1] if options else name[1], f"{before}→{value}", role=Role.MOVED)
 
 
-def _move(text: str, mention: Mention, *, moved: bool) -> Move | None:
+def _rows(text: str, mentions: tuple[Mention, ...]) -> set[int]:
+    """Where settings stand that are told in a row: the point at which something is tried, and not what is tried."""
+    starts: set[int] = set()
+    row: list[Mention] = []
+    for mention in (*mentions, None):
+        if not (
+            mention and mention.value and row and _ROW.fullmatch(text, row[-1].end, mention.start)
+        ):
+            starts |= {m.start for m in row} if len(row) >= _ROW_FROM else set()
+            row = []
+        row += [mention] if mention and mention.value and mention.name[:1] != "-" else []
+    return starts
+
+
+def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | None:
     key = canonical(switch_of(mention.name)[0])
     if len(key) < 2 or len(key) < 4 and not mention.value and mention.name[:1] != "-":
         return None
@@ -221,7 +240,9 @@ def _move(text: str, mention: Mention, *, moved: bool) -> Move | None:
     role = role_in(text, mention, moved=moved)
     if before and role is not Role.HELD:
         role = Role.MOVED
-    return Move(key, mention.name, value, before, way, role)
+    return Move(
+        key, mention.name, value, before, way, Role.HELD if in_row and role is Role.SET else role
+    )
 
 
 def _cue_before(text: str, mention: Mention) -> str:
@@ -231,6 +252,8 @@ def _cue_before(text: str, mention: Mention) -> str:
     before = bisect_left(ends, (mention.start,))
     begun = ends[before - 1][1] if before and ends[before - 1][0] >= mention.start - _NEAR else 0
     for start, kind in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
+        if kind == "point" and mention.name[:1] == "-":
+            continue  # "caps the registers at --limit=64"
         if last != "against" or comma >= start:
             last, since = kind, start
     return "" if last == "against" and since < comma else last
@@ -241,6 +264,8 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
     last = "held" if _STAYS.match(text, mention.end) else _cue_before(text, mention)
     if last in ("held", "against"):
         return Role.HELD
+    if last == "point":
+        return Role.NAMED
     if (
         not last
         and _ACTS.match(text, mention.end)
@@ -319,7 +344,10 @@ def clauses(text: str) -> list[str]:
         cues = tuple(cue for cue in cues if cue[1] != "held" or cue[0] >= 3)
     for stop, after in (*ends_of(text), (len(text), len(text))):
         own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
-        if not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
+        # What a question doubts is what it is about: "why not x?"
+        if text[stop : stop + 1] == "?":
+            parts.append(text[start:stop])
+        elif not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
             aside = (at for at, kind in own if kind == "against")
             parts.append(text[start : next(aside, stop)])
         start = after
