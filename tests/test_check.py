@@ -10,7 +10,7 @@ from kb.page import read
 from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
 from kb.refuted.intent import aim_of_page, aim_of_text, terms_in
-from kb.refuted.moves import clauses
+from kb.refuted.moves import clauses, moves_in
 from tests.test_refuted import run
 
 TRAIL = {
@@ -331,6 +331,13 @@ def test_what_is_compared_with_a_number_says_what_is_tried():
     assert {"#5", "clust", "multicast"} <= aim_of_text(told).terms.keys()
     assert "#3" not in aim_of_text("Five stages rather than 3 in the ring.").terms
     assert "ring" not in aim_of_text("Five stages, as in the ring of v012.").terms
+
+
+def test_what_is_tried_at_a_value_is_not_tried_with_it_but_a_flag_is_and_an_option_is_set_by_its_name():
+    moves = {m.name: m.role.name for m in aim_of_text("Fuse the two passes at tile_rows=8. The cap is set at --limit=64.").moves}
+    assert moves == {"tile_rows": "NAMED", "--limit": "MOVED"}
+    (move,) = moves_in('-p.add_argument("--decay", default=0.1)\n+p.add_argument("--decay", default=0.2)')
+    assert (move.key, move.before, move.value) == ("decay", "0.1", "0.2")
 
 
 def test_naming_the_page_and_what_differs_clears_it_and_is_recorded(gate):
