@@ -143,3 +143,38 @@ TABLE = "Median times in ms.\n\n| pass | plain | fused |\n|---|---|---|\n| first
 def test_a_table_is_read_with_its_caption_and_what_lies_between_its_numbers(claim, quote, enters):
     passage = Quotable("sources/a", Captured(TABLE))
     assert bool(ruling_on(claim, quote, origin="", passages=[passage]).reason) is not enters
+
+
+TRIES = "Tries of the week, all of them on one host.\n\n# | try | t/s | vs base | notes\n|---|---|---|---|---|\n1 | warps=8 | 65.8 | -1.8% | reduction costs more\n2 | rows=2 | 66.7 | -0.5% | spills\n3 | vendor call | 64.9 | -3.2% | not competitive for vectors\n"
+CLIMB = "The climb.\n\nconfig | time | speedup |\n|---|---|---|\nfp32 | 14.4 s | 1.00x |\nbf16 | 8.4 s | 1.72x |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "quote", "outcome"),
+    [
+        (TRIES, "Two rows cost 0.5 %.", "2 | rows=2 | 66.7 | -0.5% | spills", "enters"),
+        (TRIES, "Eight warps brought -1.8 % against the base.", "1 | warps=8 | 65.8 | -1.8%", "enters"),
+        (TRIES, "The vendor call is competitive for vectors.", "not competitive for vectors", "refused"),
+        (CLIMB, "The decoder was 1.72x faster in bf16 than in fp32.", "bf16 | 8.4 s | 1.72x", "enters"),
+        (CLIMB, "The decoder was 1.72x slower in bf16 than in fp32.", "bf16 | 8.4 s | 1.72x", "doubted"),
+    ],
+)
+def test_a_table_without_outer_marks_is_one_and_a_column_that_counts_its_rows_says_nothing_of_them(text, claim, quote, outcome):
+    ruling = ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))])
+    assert ("doubted" if ruling.undecided else "refused" if ruling.reason else "enters") == outcome, ruling.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "enters"),
+    [
+        ("The heron landed at 43.2 % utilisation.", True),
+        ("The plover landed at 43.2 % utilisation.", False),
+        ("The plover landed at 39.9 % utilisation.", True),
+        ("The heron landed at 39.9 % utilisation.", False),
+        ("Utilisation was 43.2 % with the heron.", True),
+    ],
+)
+def test_a_clause_that_leaves_out_what_it_shares_keeps_its_number_for_itself(claim, enters):
+    quote = "The heron landed at 43.2 % utilisation (8.5 % over the reference), the plover at 39.9 % (0.3 %)"
+    ruling = ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(f"{quote}.\n"))])
+    assert bool(ruling.reason) is not enters, ruling.reason

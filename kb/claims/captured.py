@@ -89,10 +89,11 @@ class Captured:
             spanning = accumulate(headers, lambda left, here: here or left)
             below_it = [cell.strip("*_ ") for cell in rows.pop(0)[0]]
             headers = [f"{a} {b}".strip() for a, b in zip(spanning, below_it, strict=False)]
+        at = _counted([row[0] for row, _ in rows])
         return tuple(
-            Cell(text, header, _label_of(row), quoted)
+            Cell(text, header, _label_of(row[at:]), quoted)
             for row, quoted in rows
-            for text, header in zip(row[1:], headers[1:], strict=False)
+            for text, header in zip(row[at + 1 :], headers[at + 1 :], strict=False)
         )
 
     def _lines_around(self, span: Span) -> Span:
@@ -145,13 +146,19 @@ def _goes_below(row: list[str]) -> bool:
     return bool(cells) and all(cell[0] in "*_" and cell[0] == cell[-1] for cell in cells)
 
 
+def _counted(firsts: list[str]) -> int:
+    """How many columns only count the rows of a table, given its first: numbers from 0 or 1 up say nothing of a row."""
+    counts = ([str(n + first) for n in range(len(firsts))] for first in (0, 1))
+    return int(len(firsts) > 1 and firsts in counts)
+
+
 def _label_of(row: list[str]) -> str:
     """What a row is about: its first cell, with those behind it that hold words and no number."""
     return " ".join([row[0], *takewhile(lambda cell: cell[:1].isalpha(), row[1:])])
 
 
 def _is_row(line: str) -> bool:
-    return line.lstrip().startswith("|") or len(_GAP.findall(line)) > 1
+    return line.lstrip().startswith("|") or line.count(" | ") > 1 or len(_GAP.findall(line)) > 1
 
 
 def _cells(row: str) -> list[str]:

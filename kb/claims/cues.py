@@ -141,3 +141,9 @@ def contrary(word: str, other: str) -> bool:
     """Whether one comparing word is the opposite of another."""
     mine, theirs = ({bare(w) for w in words_of(text)} for text in (word, other))
     return any(mine & a and theirs & b or mine & b and theirs & a for a, b in OPPOSITES)
+
+
+def akin(word: str, other: str) -> bool:
+    """Whether one comparing word goes the same way as another: a column of speedups says what is faster."""
+    mine, theirs = ({bare(w) for w in words_of(text)} for text in (word, other))
+    return any(mine & side and theirs & side for sides in OPPOSITES for side in sides)

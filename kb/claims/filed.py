@@ -72,8 +72,8 @@ def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
 
 def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims of all files that read, and what is wrong with the others: for who reads and files nothing."""
-    claims: list[Claim] = []
-    damaged: list[str] = []
+    claims = list[Claim]()
+    damaged = list[str]()
     for file in sorted((layout.sources / FOLDER).glob("*.json")):
         try:
             claims += _read(file)
@@ -95,7 +95,7 @@ def _read(file: Path) -> list[Claim]:
 
 def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> None:
     """Put claims on file beside those that are there; a claim that is there already stays as it is."""
-    by_source: dict[str, list[Claim]] = defaultdict(list)
+    by_source = defaultdict[str, list[Claim]](list)
     for claim in claims:
         by_source[claim.source].append(claim)
     for source, new in by_source.items():
@@ -131,7 +131,7 @@ def _file(layout: store.Layout, source: str) -> Path:
 
 def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
     """Claims that contradict each other: one subject, one quantity, equal conditions, values that no rounding makes equal."""
-    alike: dict[tuple[str, ...], list[Claim]] = defaultdict(list)
+    alike = defaultdict[tuple[str, ...], list[Claim]](list)
     for claim in claims:
         if claim.quantity:
             alike[claim.quantity.key].append(claim)

@@ -50,9 +50,10 @@ def _negatives_of(text: str) -> set[str]:
 
 
 def _shown_of(case: ClaimCase) -> str:
-    """What the source says of what the claim is about: of a row those cells alone whose columns the claim names."""
-    named = all_words(case.spelt_out(case.claim))
-    cells = [c.text for c in case.table if c.quoted and all_words(c.header) & named]
+    """What the source says of what the claim is about: of a row those cells alone whose columns the claim names, or one that is quoted alone."""
+    named, quote = all_words(case.spelt_out(case.claim)), case.quote.strip("| ")
+    quoted = (c for c in case.table if c.quoted)
+    cells = [c.text for c in quoted if all_words(c.header) & named or quote in c.text]
     aside = case.meant if "(" in case.quote else BRACKETED.sub(" ", case.meant)
     return " · ".join(cells) if case.table else aside
 

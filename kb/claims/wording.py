@@ -15,7 +15,7 @@ from kb.claims.case import (
     telling,
     weight_of,
 )
-from kb.claims.cues import CUES, OPPOSITES, bare, contrary, has
+from kb.claims.cues import CUES, OPPOSITES, akin, bare, contrary, has
 from kb.claims.figures import IDLE, numbers_of, stated_value, values_of
 from kb.claims.names import forms_of
 from kb.claims.sense import denials_of, depends, roots_of
@@ -163,17 +163,29 @@ def _clause_reason(case: ClaimCase, words: set[str], value: float) -> str:
         for clause in clauses_of(case.sentence if case.quote in case.sentence else case.quote)
         if (numbers := numbers_of(clause))
     ]
-    here = [(w, clause, kinds[value]) for w, clause, kinds in stated if value in kinds]
+    here = [(w, clause, kinds) for w, clause, kinds in stated if value in kinds]
     if not here:
         return ""
-    own = here[0][0] - {f"{value:g}"}
-    rivals = [w for w, _, kinds in stated if value not in kinds and here[0][2] in kinds.values()]
-    there = set().union(*rivals)
-    alone = words & there - own
-    if not own - there - words or weight_of(words & own - there) >= weight_of(alone):
+    mine, clause, kind = *here[0][:2], here[0][2][value]
+    own = mine - {f"{value:g}"}
+    rivals = [(w, text) for w, text, k in stated if value not in k and kind in k.values()]
+    # A later clause leaves out what it shares with an earlier one: what stands before the numbers tells the two apart.
+    leads = set().union(*(_lead(text, kind) for _, text in rivals))
+    there = leads.union(*(w for w, _ in rivals))
+    alone, lead = words & there - own, _lead(clause, kind) - there
+    elided = alone & leads and lead and not lead & words
+    enough = weight_of(words & own - there) >= weight_of(alone)
+    if not own - there - words or enough and not elided:
         return ""
-    about = " ".join(here[0][1].split())[:60]
+    about = " ".join(clause.split())[:60]
     return f"is told of “{about}” in the quote, not of {', '.join(sorted(alone)[:3])}"
+
+
+def _lead(clause: str, kind: str) -> set[str]:
+    """The words before the first number of a kind in a clause, the verb that states it apart."""
+    start = next((n.start for n in numbers_of(clause) if _kind(n) == kind), 0)
+    words = [w for w in clause[:start].split() if w.lower() not in STOP]
+    return all_words(" ".join(words[:-1] if words[1:] and words[-1].isalpha() else words))
 
 
 def _kind(number: Number) -> str:
@@ -212,8 +224,10 @@ def sides(case: ClaimCase) -> str:
         )
         if swapped and not opposed or straight and not swapped and opposed:
             return "the claim turns round what the quote says of the one and the other"
-    sign = _SIGN.search(case.claim)
+    sign, columns = _SIGN.search(case.claim), case.about if case.table else ""
     if sign and not _SIGN.search(case.sentence) and sign[0].lower() not in case.sentence.lower():
+        if akin(sign[0], columns):
+            return ""
         return f"the claim compares (“{sign[0]}”), the quote does not"
     return ""
 

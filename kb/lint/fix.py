@@ -53,7 +53,7 @@ def mends_of(
 ) -> list[Mend]:
     """Mends of the fixable findings, a page each: of the rules that are `wanted` by name, else of those that need not be. Nothing is written."""
     rules, named = all_rules(), {*wanted}
-    by_page: dict[str, list[tuple[Finding, Mending]]] = {}
+    by_page = dict[str, list[tuple[Finding, Mending]]]()
     for finding in findings:
         mending = rules[finding.code].mending if finding.fixable else None
         if mending and (finding.code in named if named else not mending.only_named):

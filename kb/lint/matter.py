@@ -93,9 +93,9 @@ def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:
 def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
     """The knowledge base as it stands on the disk; pages that `rows` knows by digest are not parsed again. Empties `rows`."""
     files = store.scan(layout)
-    pages: dict[str, Page] = {}
-    facts: list[tuple[str, str]] = []
-    gone: list[Finding] = []
+    pages = dict[str, Page]()
+    facts = list[tuple[str, str]]()
+    gone = list[Finding]()
     for path, digest in files.digests.items():
         known = rows.pop(path, None)
         kept = page.from_row(path, digest, known[1]) if known and known[0] == digest else None

@@ -64,7 +64,7 @@ def _words(findings: list[Finding]) -> list[str]:
 
 def _worst(findings: list[Finding]) -> list[str]:
     """The pages that have most of one kind, each with its first place; and on how many others there are some."""
-    pages: dict[str, list[Finding]] = {}
+    pages = dict[str, list[Finding]]()
     for finding in findings:
         pages.setdefault(finding.path, []).append(finding)
     ranked = sorted(pages.values(), key=lambda group: -len(group))

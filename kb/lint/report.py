@@ -101,7 +101,7 @@ def known_of(layout: store.Layout) -> Known | None:
 
 def baseline_text(findings: Iterable[Finding]) -> str:
     """The baseline file that holds these findings: a page a block, sorted, so that a diff shows what was mended."""
-    pages: dict[str, dict[str, dict[str, int]]] = {}
+    pages = dict[str, dict[str, dict[str, int]]]()
     counts = Counter((f.path, f.code, f.target) for f in findings)
     for (path, code, target), count in sorted(counts.items()):
         pages.setdefault(path, {}).setdefault(code, {})[target] = count

@@ -44,7 +44,7 @@ def _entries(matter: Matter, page: Page, at: int) -> list[int]:
 
 def catalog_gaps(matter: Matter) -> Iterator[Finding]:
     """A section that lists nearly all pages of one folder, and misses a few: four fifths of five pages or more make it a list of that folder."""
-    members: dict[str, set[str]] = {}
+    members = dict[str, set[str]]()
     for path, page in matter.pages.items():
         if not is_catalog(page) or page.type == "catalog":
             members.setdefault(page.folder, set()).add(path)

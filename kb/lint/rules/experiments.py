@@ -191,7 +191,7 @@ def undated(matter: Matter) -> Iterator[Finding]:
 
 def numbers_twice(matter: Matter) -> Iterator[Finding]:
     """One number given to two experiments of one target: a label that no longer tells them apart. Keys are paths, so nothing breaks."""
-    first: dict[tuple[str, int, str], str] = {}
+    first = dict[tuple[str, int, str], str]()
     for path, facts in sorted(matter.facts.items(), key=lambda item: item[1].order):
         page, number = matter.pages[path], facts.number
         # `v043` and `v043b` are two labels.

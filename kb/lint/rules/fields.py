@@ -163,7 +163,7 @@ _TELLING = ("page", "analysis", "observation", "log")
 
 def _columns(matter: Matter, path: str) -> list[tuple[int, str]]:
     """(line, cell) of the columns of a page's tables that are headed as outcomes and hold verdicts, where a cell is a word."""
-    cells: list[tuple[int, str]] = []
+    cells = list[tuple[int, str]]()
     for header, *rows in matter.tables(path) if any("|--" in x for x in matter.lines(path)) else ():
         for c in (c for c, head in enumerate(header.cells) if label_kind(head.plain) == "outcome"):
             column = [(row.line, row.cells[c].plain) for row in rows if c < len(row.cells)]

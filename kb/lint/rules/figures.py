@@ -37,7 +37,7 @@ def figure_mismatches(matter: Matter) -> Iterator[Finding]:
 
     What kb itself computed is no attribution: neither its indexes below indexes/ nor managed blocks are looked at.
     """
-    numbers: dict[str, list[float]] = {}
+    numbers = dict[str, list[float]]()
     for page in filter(_lists_figures, matter.pages.values()):
         for line, text, target in _attributions(matter, page):
             if target not in numbers:

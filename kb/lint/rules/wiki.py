@@ -78,7 +78,7 @@ def unreachable(matter: Matter) -> Iterator[Finding]:
 
 
 def duplicate_titles(matter: Matter) -> Iterator[Finding]:
-    first: dict[tuple[str, str], str] = {}
+    first = dict[tuple[str, str], str]()
     for path, page in matter.pages.items():
         if is_catalog(page) or not page.lines or page.title == page.stem:
             continue
@@ -96,7 +96,7 @@ def duplicate_titles(matter: Matter) -> Iterator[Finding]:
 
 
 def case_twins(matter: Matter) -> Iterator[Finding]:
-    first: dict[str, str] = {}
+    first = dict[str, str]()
     for path in matter.pages:
         twin = first.setdefault(path.casefold(), path)
         if twin != path:
