@@ -14,13 +14,13 @@ from kb.formats.outline import (
     BOLD_LEVEL,
     CLAUSES,
     DASHES,
-    DAY,
     DECIDED,
     ITEM_LEVEL,
     LONGEST,
     Outline,
     TextUnit,
     closing,
+    day_of,
     part_of,
     spoken_in,
     status_in,
@@ -92,8 +92,7 @@ class TextEntry:
     @property
     def day(self) -> str:
         """The day that it says, else that of a heading above."""
-        dated = DAY.search(f"{self.parts.get('when', '')} {self.unit.title}")
-        return dated[1] if dated else self.unit.day
+        return day_of(f"{self.parts.get('when', '')} {self.unit.title}") or self.unit.day
 
 
 def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from datetime import datetime
 from pathlib import Path
 
 from kb import KbError
@@ -10,13 +9,14 @@ from kb.formats.outline import DECIDED, closing
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
-from kb.run.status import outcome_of
+from kb.run.status import is_status, outcome_of
 
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
-_KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
-# A field of reStructuredText or org: `:Time: 18 s`.
-_PROPERTY = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
+# A field of reStructuredText or org: `:Time: 18 s`; one that says nothing opens or ends a list of them.
+_PROPERTY = re.compile(r"^\s*:([\w-]+):\s+(\S.*)$|^\s*:[\w-]+:\s*$")
+_COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b")
+_PERSONS = re.compile(r"(?:Author|Commit|CommitDate|Merge):")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _BEGUN = re.compile(
     r"(?:[\[(*]+(?=\d))?(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\])*]*[\s:–-]+)?(?:\d{1,2}:\d{2}(?::\d{2})?[\])*]*[\s:–-]+)?"
@@ -36,16 +36,19 @@ def pages_of(path: Path) -> tuple[Document, list[LogLine]]:
 
 def as_markdown(lines: list[str], suffix: str) -> list[str]:
     """The lines of a text, each as markdown says the same."""
-    if suffix == ".org":
-        return _of_org(lines)
     filled = [x for x in lines if x.strip()]
+    if suffix == ".org":
+        lines = [_of_org(x) for x in lines]
     # The command itself may stand above what it printed.
-    if any(map(_commit_of, filled[:2])):
-        return _of_git_log(lines)
-    if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
+    elif any(map(_COMMIT.match, filled[:2])):
+        return [_of_git_log(x) for x in lines]
+    elif filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    lines = [_PROPERTY.sub(r"- \1: \2", x) for x in lines]
-    return _of_bullets(lines)
+    return _of_bullets([_PROPERTY.sub(_item_of, x) for x in lines])
+
+
+def _item_of(field: re.Match[str]) -> str:
+    return f"- {field[1]}: {field[2]}" if field[1] else ""
 
 
 def _of_bullets(lines: list[str]) -> list[str]:
@@ -75,67 +78,19 @@ def _bullet(line: str) -> str:
     return f"{mark} {sign.strip('-*+xXo.')} {rest[begun.end() if begun else 0 :]}"
 
 
-def _of_org(lines: list[str]) -> list[str]:
-    """Stars are headings and what they begin with is a status, properties are fields."""
-    keywords = {"TODO", "DONE"}
-    rows: list[str] = []
-    for line in lines:
-        name, _, rest = line.partition(":")
-        stars, _, title = line.partition(" ")
-        field = _PROPERTY.match(line)
-        if name.upper() in _KEYWORDS:
-            keywords |= {w.partition("(")[0] for w in rest.replace("|", " ").split()}
-        elif stars and not stars.strip("*"):
-            word, _, after = title.strip().partition(" ")
-            title = f"{after} — {word}" if word in keywords else title
-            rows.append(f"{'#' * min(len(stars) + 1, 6)} {title}")
-            continue
-        elif field:
-            rows.append(
-                ""
-                if field[1].upper() in ("PROPERTIES", "END", "LOGBOOK")
-                else f"- {field[1]}: {field[2]}"
-            )
-            continue
-        elif line.lstrip().lower().startswith(("#+begin_", "#+end_")):
-            rows.append("```")
-            continue
-        elif not line.startswith("#+"):
-            rows.append(line.replace("+", "|") if line.lstrip().startswith("|-") else line)
-            continue
-        rows.append("")
-    return rows
+def _of_org(line: str) -> str:
+    """Stars are a heading, and a status that it begins with stands behind it; blocks are fences, other keywords say nothing."""
+    stars, _, title = line.partition(" ")
+    word, _, rest = title.partition(" ")
+    if stars and not stars.strip("*"):
+        return f"{'#' * len(stars)}# {f'{rest} — {word}' if is_status(word) else title}"
+    if line.startswith("#+"):
+        return "```" * line.lower().startswith(("#+begin_", "#+end_"))
+    return line.replace("+", "|") if line.startswith("|-") else line
 
 
-def _commit_of(line: str) -> str:
-    """The hash that a line of `git log` opens a commit with; empty where it does not."""
-    word, _, rest = line.partition(" ")
-    code = rest.split(" ")[0].strip()
-    whole = 7 <= len(code) <= 40 and not code.strip("0123456789abcdef")
-    return code if word == "commit" and whole else ""
-
-
-def _of_git_log(lines: list[str]) -> list[str]:
-    """A commit is a heading; its message is what stands below."""
-    rows = []
-    for line in lines:
-        commit = _commit_of(line)
-        name, _, value = line.partition(":")
-        if commit:
-            rows.append(f"## {commit}")
-        elif name in ("Author", "Commit", "AuthorDate", "CommitDate", "Merge"):
-            rows.append("")
-        elif name == "Date":
-            rows.append(f"Date: {_day(value.strip())}")
-        else:
-            rows.append(line.removeprefix("    "))
-    return rows
-
-
-def _day(text: str) -> str:
-    for form in ("%a %b %d %H:%M:%S %Y %z", "%a %b %d %Y"):
-        try:
-            return datetime.strptime(text, form).isoformat()
-        except ValueError:
-            continue
-    return text
+def _of_git_log(line: str) -> str:
+    """A commit is a heading; its day and its message stand below."""
+    if commit := _COMMIT.match(line):
+        return f"## {commit[1]}"
+    return "" if _PERSONS.match(line) else line.removeprefix("    ")

@@ -110,16 +110,14 @@ def part_of(label: str) -> str:
 _KINDS = word_set(
     "run runs exp experiment experiments iter iteration trial attempt round candidate cycle loop try tries"
 )
-DAY = re.compile(
-    r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?:\s[A-Z]{3,4}\b)?"
-)
 # What the months begin with, in English and German.
 _MONTHS = "jan feb mar/mär apr may/mai jun jul aug sep oct/okt nov dec/dez".split()
 _MONTH_OF = {name: n for n, names in enumerate(_MONTHS, 1) for name in names.split("/")}
-_NAME = rf"(?:{'|'.join(_MONTH_OF)})[^\W\d_]*"
-_SPELLED_DAY = re.compile(
-    r"\b(?:(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
-    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{_NAME})\.?|(?P<behind>{_NAME})\.?\s+(?P<second>\d{{1,2}})),?\s+(?P<last>\d{{4}}))\b",
+_NAME, _CLOCK = rf"(?:{'|'.join(_MONTH_OF)})[^\W\d_]*", r"\d{1,2}:\d{2}(?::\d{2})?"
+DAY = re.compile(
+    rf"\b(?:(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?:[T ]{_CLOCK})?(?-i:\s[A-Z]{{3,4}}\b)?"
+    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{_NAME})\.?|(?P<behind>{_NAME})\.?\s+(?P<second>\d{{1,2}})),?"
+    rf"(?:\s+{_CLOCK})?\s+(?P<last>\d{{4}}))(?!\d)",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -213,7 +211,7 @@ class Outline:
 
 def day_of(heading: str) -> str:
     """The day that a heading names: `2026-03-02`, `2026/03/02`, `2. März 2026`, `March 2, 2026`; empty where it names none with its year."""
-    dated = _SPELLED_DAY.search(heading)
+    dated = DAY.search(heading)
     if not dated:
         return ""
     name = (dated["before"] or dated["behind"] or "")[:3].lower()
@@ -237,7 +235,7 @@ def _status_of(heading: str) -> str:
 def _opened(line: LogLine, level: int, heading: str) -> TextUnit:
     """The unit that a heading or a bold beginning opens, with the run's number, commit or day that it carries."""
     text = heading.lstrip("[( ")
-    dated = DAY.match(text) or _SPELLED_DAY.match(text)
+    dated = DAY.match(text)
     day = day_of(dated[0]) if dated else ""
     text = text[dated.end() :].lstrip(" :—–-·|])") if day else heading
     label = _LABEL.match(text) or _NUMBER.match(text)
