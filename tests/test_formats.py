@@ -226,11 +226,12 @@ def test_rows_of_figures_from_another_writer_do_not_run_into_a_description(log):
 
 
 def test_trials_in_a_table_are_a_search_whose_best_is_of_all_that_ran(log):
-    text = ("number,latency_ms,datetime_start,params_block_m,params_warps,state\n0,12.5,2026-01-02 03:04:05.1,64,4,COMPLETE\n1,9.75,2026-01-02 03:05:05.1,128,8,COMPLETE\n"
+    text = ("number,latency_ms,datetime_start,params_block_m,params_loss_scale,state\n0,12.5,2026-01-02 03:04:05.1,64,4,COMPLETE\n1,9.75,2026-01-02 03:05:05.1,128,8,COMPLETE\n"
             "2,,2026-01-02 03:06:05.1,256,8,FAIL\n3,9.0,2026-01-02 03:06:05.1,32,8,COMPLETE\n")
     said = told(log("trials.csv", text))
     assert (said["runs"], said["kept"], said["crashed"], said["best"]) == (4, None, 1, {"value": 9.0, "line": 5})
-    assert Lever("block_m", "64") in runs_of(log("trials.csv", text))[0].levers
+    assert runs_of(log("trials.csv", text))[0].levers == (Lever("block_m", "64"), Lever("loss_scale", "4"))
+    assert not any("could be meant" in w for w in said["warnings"])
 
 
 def test_a_literal_backslash_t_is_read_as_a_tab(log):

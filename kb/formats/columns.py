@@ -214,8 +214,9 @@ def is_setting(name: str) -> bool:
 def role_of(column: LogColumn) -> ColumnRole:
     """Role of a column by its name and its cells; by its cells alone where the table has no header."""
     key, filled, numeric = column.key, column.filled, column.numeric
-    marking = _marking_role(column)
-    if marking:
+    if key.startswith("params_"):
+        return "lever"
+    if marking := _marking_role(column):
         return marking
     answers = bool(filled) and all(c.lower() in _PASSED | _FAILED for c in filled)
     known = bool(direction_of(column.name))
@@ -229,7 +230,7 @@ def role_of(column: LogColumn) -> ColumnRole:
         return "metric"
     if own_word(key) in {*TEXT, *REASON}:
         return "text"
-    if key.startswith("params_") or is_setting(column.name) and not _grows(column):
+    if is_setting(column.name) and not _grows(column):
         return "lever"
     if numeric:
         return "metric" if key.isascii() else _role_of_cells(column)

@@ -62,22 +62,22 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """Records under the names of their fields, whatever notation they stood in.
+    """Records under the names of their fields (without a header, those that the records have), whatever notation they stood in.
 
     `heading` stands above them, `stated` is what the log itself says of the metric, `headed` whether it names the fields, `roles` what the
-    notation makes of some; runs are judged by no field that less than `least` of the records fill. In a `certain` notation every record is
-    a run, further fields are notes, and each table is a segment; a `search` keeps none.
+    notation makes of some; runs are judged by no field that less than `least` of the records fill. Where a notation is certain of the
+    `others` too, every record is a run and each table a segment; a `search` keeps none.
     """
 
-    names: Sequence[str]
     records: Iterable[Record | Remark]
+    names: Sequence[str] = ()
     line: int = 1
     heading: str = ""
     stated: Ask = Ask()
     headed: bool = True
     roles: Mapping[str, ColumnRole] = field(default_factory=dict)
     least: float = 0.0
-    certain: bool = False
+    others: ColumnRole | None = None
     search: bool = False
     layout: "RecordLayout | None" = None
 
@@ -152,15 +152,14 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     columns = {n: LogColumn(n, [r.get(n, "") for r in sample], table.headed) for n in names}
     weights = {n: status_weight(c) for n, c in columns.items() if n not in table.roles}
     statuses = sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n])
-    if table.certain:
+    if table.others:
         statuses = [n for n, role in table.roles.items() if role == "status" and n in columns]
     deciding = [columns[n] for n in statuses[:1]]
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(x.outcomes & DECIDED for x in deciding)
-    others = "note" if table.certain else ""
-    roles = {n: table.roles.get(n) or others or role_of(c) for n, c in columns.items()}
+    roles = {n: table.roles.get(n) or table.others or role_of(c) for n, c in columns.items()}
     roles |= {x.name: "status" for x in deciding}
-    if not table.certain:
+    if not table.others:
         roles |= _worded(columns, roles, headed=table.headed, decided=decided)
     chosen, rivals = _aim_of(columns, roles, ask, table, least=table.least * len(sample))
     primary, stated = chosen.name if chosen else "", table.stated
@@ -179,7 +178,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         source,
         table.search or settings and "rank" not in roles.values() and not decided,
         decided,
-        table.certain or _tells(columns, roles, statuses, headed=table.headed),
+        bool(table.others) or _tells(columns, roles, statuses, headed=table.headed),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
         tuple(c.name for c in rivals),
         frozenset(n for n in statuses if columns[n].ends),

@@ -233,11 +233,12 @@ def events_of(
     for table in tables:
         begun, events = split_sample(iter(table.records))
         sample = [e for e in begun if isinstance(e, Record)]
-        layout, attempt = _interpreted(table, sample, ask)
-        keys = (layout.primary, () if layout.primary else tuple(map(key_of, table.names)))
+        names = table.names or list(dict.fromkeys(n for r in sample for n in r.cells))
+        layout, attempt = _interpreted(replace(table, names=names), sample, ask)
+        keys = (layout.primary, () if layout.primary else tuple(map(key_of, names)))
         here = _labels(sample, layout)
         again = layout.statuses or not here or here[0] not in labels
-        further = keys == before and bool(again) and not table.certain
+        further = keys == before and bool(again) and not table.others
         index, before = index + (not further), keys
         labels = {*here, *(labels if further else ())}
         if further:
@@ -290,7 +291,7 @@ def _interpreted(
     shared = {n for n, times in filled.items() if 2 * times > len(sample) > 1}
     # One object alone is alike by itself: settings, or what describes another file.
     alone = bool(table.least) and len(sample) == 1
-    if table.certain or not alone and all(len(r.cells) == len(table.names) for r in sample):
+    if table.others or not alone and all(len(r.cells) == len(table.names) for r in sample):
         return layout, lambda record: True
 
     def attempt(record: Record) -> bool:

@@ -52,7 +52,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     records = _records(path, metric, {k: text_of(about[k]) for k in _SETTINGS if k in about})
     heading, stated = text_of(about.get("problem")), Ask(metric=metric)
     table = RecordTable(
-        [*roles], records, 1, heading, stated, roles=roles, certain=True, search=True
+        records, heading=heading, stated=stated, roles=roles, others="note", search=True
     )
     yield from events_of([table], ask, file=path.name, kind="autocomp")
 

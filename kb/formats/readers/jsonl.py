@@ -249,21 +249,20 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     sample, rows = split_sample(rows_of(path))
     objects = [r for r in sample if isinstance(r, JsonRow)]
     names = {n: None for o in objects if o.line.number for n in cells_of(o.value)}
+    names = sorted(names, key=lambda n: not is_held_out(n))
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
     head = cells_of(objects[0].value) if objects else {}
-    stated = _ask_of(head, {*names}, around=bool(objects) and not objects[0].line.number)
+    stated = _ask_of(head, names, around=bool(objects) and not objects[0].line.number)
     records = (
         Record(r.line, cells_of(r.value)) if isinstance(r, JsonRow) else r
         for r in rows
         if isinstance(r, Remark) or r.line.number
     )
-    roles = {n: "lever" for n in names if n.startswith("params_")}
-    named = sorted(names, key=lambda n: not is_held_out(n))
-    table = RecordTable(named, records, stated=stated, roles=roles, least=0.5)
+    table = RecordTable(records, names, stated=stated, least=0.5)
     yield from events_of([table], ask, file=path.name, kind="jsonl")
 
 
-def _ask_of(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
+def _ask_of(head: Mapping[str, str], names: Sequence[str], *, around: bool) -> Ask:
     """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
     ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
     named = [v for n, v in head.items() if v in names and n not in names] if around else []

@@ -47,8 +47,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     aim = next((n for n in _AIM if n in names), "")
     stated = Ask("higher", aim, source="format") if aim else Ask()
     roles = {**_ROLES, **{n: "check" if n in _VALID else "metric" for n in names}}
-    names, records = [*roles], _records(rows)
-    table = RecordTable(names, records, stated=stated, roles=roles, certain=True, search=True)
+    records = _records(rows)
+    table = RecordTable(records, stated=stated, roles=roles, others="note", search=True)
     yield from events_of([table], ask, file=path.name, kind="openevolve")
 
 

@@ -82,15 +82,11 @@ def _table(numbered: Iterator[tuple[int, JsonRow | Remark]]) -> RecordTable:
         unit=_first(says, "metricUnit", "metric_unit", "unit"),
         source="format" if tool else "config",
     )
-    figures = dict.fromkeys(
-        [name, *(n for r in runs for n in _figures(r)), f"{name}_stddev"], "metric"
-    )
-    roles = {**_ROLES, **figures}
-    line = config.line.number if config else 1
+    figures = [name, *(n for r in runs for n in _figures(r)), f"{name}_stddev"]
+    roles = {**_ROLES, **dict.fromkeys(figures, "metric")}
+    line, heading = config.line.number if config else 1, _first(says, "name")
     records = _records(rows, name, unsaid=not config)
-    return RecordTable(
-        [*roles], records, line, _first(says, "name"), stated, roles=roles, certain=True
-    )
+    return RecordTable(records, [*roles], line, heading, stated, roles=roles, others="note")
 
 
 def _records(
@@ -158,9 +154,8 @@ def read_trailers(path: Path, ask: Ask) -> Iterator[Event]:
     form = "--format=%H%x1f%cI%x1f%B"
     words = ("log", "--reverse", "-z", form, f"--grep=^{_TRAILER}")
     listed = store.git_output(str(path), *words, at=("-C", str(path))).decode("utf-8", "replace")
-    commits = [_commit(c.strip("\n"), n) for n, c in enumerate(listed.split("\0"), 1) if c]
-    names = dict.fromkeys(n for c in commits if isinstance(c, Record) for n in c.cells)
-    yield from events_of([RecordTable([*names], commits)], ask, file=path.name, kind="pi-git")
+    commits = (_commit(c.strip("\n"), n) for n, c in enumerate(listed.split("\0"), 1) if c)
+    yield from events_of([RecordTable(commits)], ask, file=path.name, kind="pi-git")
 
 
 def _commit(text: str, number: int) -> Record | Remark:

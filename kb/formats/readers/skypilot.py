@@ -33,10 +33,8 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run per finished or broken-off experiment."""
-    events = [*_records(text_lines(path))]
-    figures = dict.fromkeys(n for e in events if isinstance(e, Record) for n in e.cells)
-    roles = {**dict.fromkeys(figures, "metric"), **_ROLES}
-    table = RecordTable([*roles], events, roles=roles, certain=True, search=True)
+    records = _records(text_lines(path))
+    table = RecordTable(records, roles=_ROLES, others="metric", search=True)
     yield from events_of([table], ask, file=path.name, kind="skypilot")
 
 

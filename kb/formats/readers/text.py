@@ -58,7 +58,7 @@ def tables_of(path: Path) -> list[RecordTable]:
                     records.append(Record(lines[row.line - 1], named, status, day))
             if records:
                 stated = Ask(prose=prose)
-                tables.append(RecordTable(names, records, block.line, heading, stated))
+                tables.append(RecordTable(records, names, block.line, heading, stated))
     return tables
 
 
@@ -199,12 +199,11 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         yield Remark("no units that say how they came out; read as text")
         return
     records = _records(entries, columns)
-    names = list(dict.fromkeys(n for r in records for n in r.cells))
     falling = _falling(entries, prose)
     if falling:
         records.reverse()
     stated, line = Ask(prose=prose), records[0].line.number
-    table = RecordTable(names, records, line, stated=stated, roles=_FIXED, least=1 / 3)
+    table = RecordTable(records, line=line, stated=stated, roles=_FIXED, least=1 / 3)
     yield from events_of([table], ask, file=path.name, kind="worklog")
     if falling:
         yield Remark("the newest run stands first; read from the end")

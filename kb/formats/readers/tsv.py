@@ -155,7 +155,7 @@ def _table(part: Iterator[Row | Remark], stated: dict[str, str]) -> RecordTable:
     remarks = [Remark(doubt, line.number)] if doubt else []
     headed = _NO_NAMES not in doubt
     records = chain(remarks, _records(body, names, kinds))
-    return RecordTable(names, records, line.number, stated=aim, headed=headed)
+    return RecordTable(records, names, line.number, stated=aim, headed=headed)
 
 
 def _records(
