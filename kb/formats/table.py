@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from statistics import stdev
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -24,6 +25,8 @@ from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
 from kb.run.status import is_status, outcome_of, status_words
 from kb.store import json_of
 from kb.text.units import unit_of as known_unit
+
+T = TypeVar("T")
 
 UNTOLD = (
     "nothing says that its lines are runs: no status, and no value under a name; name the columns in a "
@@ -64,7 +67,7 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
     if outcome in (None, Outcome.OTHER) and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
     metrics = {n: _metric(n, c, layout, outcome) for n, c in fields["metric"]}
-    _add_spreads(metrics, layout.primary, list_in(record.cells.get(_SAMPLES, "")))
+    _add_spreads(metrics, layout.primary, json_in(record.cells.get(_SAMPLES, ""), list))
     aim = metrics.get(layout.primary)
     if outcome is not Outcome.KEPT and aim and aim.value is None:
         # Nothing was measured, so a 0 beside it measures nothing either.
@@ -194,23 +197,13 @@ def _unquoted(cell: str) -> str:
     return cell
 
 
-def object_in(cell: str) -> dict[str, object]:
-    """The JSON object that a cell holds; empty where it holds none."""
-    value = _json_in(cell)
-    return value if isinstance(value, dict) else {}
-
-
-def list_in(cell: str) -> list[object]:
-    """The JSON list that a cell holds; empty where it holds none."""
-    value = _json_in(cell)
-    return value if isinstance(value, list) else []
-
-
-def _json_in(cell: str) -> object:
+def json_in(cell: str, kind: type[T]) -> T:
+    """The JSON object or list that a cell holds; an empty one where it holds none of that kind."""
     try:
-        return json_of(cell) if cell else None
+        value = json_of(cell) if cell else None
     except (ValueError, RecursionError):
-        return None
+        value = None
+    return value if isinstance(value, kind) else kind()
 
 
 def _levers(name: str, cell: str) -> list[Lever]:
@@ -218,7 +211,7 @@ def _levers(name: str, cell: str) -> list[Lever]:
     if key_of(name) not in SETTINGS:
         return [Lever(name, cell)]
     if cell.startswith("{"):
-        return [Lever(k, str(v)) for k, v in object_in(cell).items()] or [Lever(name, cell)]
+        return [Lever(k, str(v)) for k, v in json_in(cell, dict).items()] or [Lever(name, cell)]
     parts = [p.strip() for p in cell.replace(";", "|").replace(",", "|").split("|")]
     return [Lever(*p.split("=", 1)) if "=" in p else Lever(p) for p in parts if p]
 

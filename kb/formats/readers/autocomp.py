@@ -14,7 +14,7 @@ from kb.formats.layout import Record, RecordTable
 from kb.formats.readers.jsonl import Json, text_of
 from kb.formats.reading import Ask, LogLine, Remark
 from kb.formats.registry import Event, LogFormat
-from kb.formats.table import events_of, object_in
+from kb.formats.table import events_of, json_in
 from kb.run.quantity import to_float
 from kb.store import bytes_of
 
@@ -46,7 +46,7 @@ def _text(file: Path) -> str:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run an evaluation result, by iteration and number."""
-    about = object_in(_text(path / "run_metadata.json"))
+    about = json_in(_text(path / "run_metadata.json"), dict)
     metric = text_of(about.get("metric")) or "latency"
     roles = {**_ROLES, metric: "metric"}
     records = _records(path, metric, {k: text_of(about[k]) for k in _SETTINGS if k in about})

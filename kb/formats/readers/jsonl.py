@@ -7,7 +7,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +27,8 @@ from kb.formats.table import events_of
 from kb.run.direction import direction_from, word_set
 
 Json = dict[str, object]
+# An object and the line that it stands on.
+JsonRow = tuple[LogLine, Json]
 
 _DECODER = json.JSONDecoder()
 # `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over, as a last comma is.
@@ -40,14 +41,6 @@ LISTS = (".yaml", ".yml", ".toml")
 def opens_json(head: Sequence[str]) -> bool:
     """Whether the first line that says anything begins an object or a list of values, and no `[2026-01-05] …`."""
     return bool(head) and bool(re.match(r"\s*(?:\{|\[\s*(?:[\[{\"]|$))", head[0]))
-
-
-@dataclass(frozen=True, slots=True)
-class JsonRow:
-    """One object and the line it stands on."""
-
-    line: LogLine
-    value: Json
 
 
 def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
@@ -65,7 +58,7 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
     elif first in ("{", "[") or broken:
         text = "\n".join(x.text for x in text_lines(path))
         rows = list(_rows_of_whole(text, 0))
-        alone = rows[0].value if len(rows) == 1 and isinstance(rows[0], JsonRow) else {}
+        alone = rows[0][1] if len(rows) == 1 and isinstance(rows[0], tuple) else {}
         yield from _rows_within(alone, text) if _runs_in(alone) else rows
     else:
         for line in lines_of(path):
@@ -125,7 +118,7 @@ def _alike(value: object) -> bool:
 def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
     """What an object says around its runs, then its runs, each with the line where its first value stands."""
     runs = _runs_in(value) or {}
-    yield JsonRow(LogLine(0, ""), _around(value, runs))
+    yield LogLine(0, ""), _around(value, runs)
     at = next((max(0, text.find(k)) for k, v in value.items() if v is runs and k), 0)
     items = (
         runs.items() if isinstance(runs, dict) else ((None, x) for x in runs if isinstance(x, dict))
@@ -135,7 +128,7 @@ def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
         first = text_of(next(iter(fields.values()), ""))
         start = text.find(first, at)
         at = start + len(first) if start >= 0 else at
-        yield JsonRow(LogLine(text.count("\n", 0, at) + 1, text_of(fields)), fields)
+        yield LogLine(text.count("\n", 0, at) + 1, text_of(fields)), fields
 
 
 def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
@@ -151,7 +144,7 @@ def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
         except (ValueError, RecursionError):
             yield Remark("not valid JSON from here on; the rest was skipped", number)
             return
-        yield JsonRow(LogLine(number, text[start:at]), value)
+        yield LogLine(number, text[start:at]), value
         number += text.count("\n", start, at)
         counted = at
 
@@ -172,7 +165,7 @@ def _rows_of_line(line: LogLine) -> Iterator[JsonRow | Remark]:
         yield Remark("not valid JSON, but certain in meaning; mended and read", line.number)
     for value in values:
         if isinstance(value, dict):
-            yield JsonRow(line, value)
+            yield line, value
         else:
             yield Remark("JSON, but no object; the line was skipped", line.number)
 
@@ -194,13 +187,8 @@ def values_of(text: str) -> list[object] | None:
 
 def _sound(value: object) -> object:
     """A JSON value without halves of surrogate pairs, which no file can hold."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_sound(v) for v in value]
-    return (
-        {str(_sound(k)): _sound(v) for k, v in value.items()} if isinstance(value, dict) else value
-    )
+    text = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
+    return json.loads(text.decode("utf-16", "replace"))
 
 
 def objects_in(head: Sequence[str]) -> list[Json]:
@@ -247,16 +235,16 @@ def cells_of(value: Json) -> dict[str, str]:
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and the runs and remarks of a log, in file order."""
     sample, rows = split_sample(rows_of(path))
-    objects = [r for r in sample if isinstance(r, JsonRow)]
-    names = {n: None for o in objects if o.line.number for n in cells_of(o.value)}
+    objects = [r for r in sample if isinstance(r, tuple)]
+    names = {n: None for line, value in objects if line.number for n in cells_of(value)}
     names = sorted(names, key=lambda n: not is_held_out(n))
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
-    head = cells_of(objects[0].value) if objects else {}
-    stated = _ask_of(head, names, around=bool(objects) and not objects[0].line.number)
+    first, head = objects[0] if objects else (LogLine(1, ""), {})
+    stated = _ask_of(cells_of(head), names, around=not first.number)
     records = (
-        Record(r.line, cells_of(r.value)) if isinstance(r, JsonRow) else r
+        r if isinstance(r, Remark) else Record(r[0], cells_of(r[1]))
         for r in rows
-        if isinstance(r, Remark) or r.line.number
+        if isinstance(r, Remark) or r[0].number
     )
     table = RecordTable(records, names, stated=stated, least=0.5)
     yield from events_of([table], ask, file=path.name, kind="jsonl")

@@ -42,7 +42,7 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and each program once, in file order (a folder: in order of checkpoint and file name)."""
     sample, rows = split_sample(_programs_of(path) if path.is_dir() else rows_of(path))
-    programs = [r.value for r in sample if isinstance(r, JsonRow) and is_program(r.value)]
+    programs = [r[1] for r in sample if isinstance(r, tuple) and is_program(r[1])]
     names = dict.fromkeys(n for p in programs for n in _numbers(p))
     aim = next((n for n in _AIM if n in names), "")
     stated = Ask("higher", aim, source="format") if aim else Ask()
@@ -63,7 +63,7 @@ def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
             yield Remark(f"{name}: cannot be read as JSON ({type(error).__name__}); skipped")
             continue
         if isinstance(value, dict):
-            yield JsonRow(LogLine(number, text), {**value, "checkpoint_file": name})
+            yield LogLine(number, text), {**value, "checkpoint_file": name}
 
 
 def _by_checkpoint(file: Path) -> tuple[int, str]:
@@ -77,14 +77,15 @@ def _records(rows: Iterator[JsonRow | Remark]) -> Iterator[Record | Remark]:
     for row in rows:
         if isinstance(row, Remark):
             yield row
-        elif not is_program(row.value):
-            yield Remark("an object that is no program; skipped", row.line.number)
-        elif (name := text_of(row.value["id"])) in known:
-            message = "a program that an earlier line holds already; counted once"
-            yield Remark(message, row.line.number)
+            continue
+        line, program = row
+        if not is_program(program):
+            yield Remark("an object that is no program; skipped", line.number)
+        elif (name := text_of(program["id"])) in known:
+            yield Remark("a program that an earlier line holds already; counted once", line.number)
         else:
             known.add(name)
-            yield Record(row.line, _cells(row.value))
+            yield Record(line, _cells(program))
 
 
 def _numbers(program: Json) -> dict[str, float]:

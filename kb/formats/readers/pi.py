@@ -15,7 +15,7 @@ from kb.formats.layout import Record, RecordTable
 from kb.formats.readers.jsonl import Json, JsonRow, objects_in, rows_of, text_of
 from kb.formats.reading import Ask, LogLine, Remark, split_sample
 from kb.formats.registry import Event, LogFormat
-from kb.formats.table import events_of, object_in
+from kb.formats.table import events_of, json_in
 from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import from_line
@@ -59,23 +59,23 @@ def _numbered(rows: Iterator[JsonRow | Remark]) -> Iterator[tuple[int, JsonRow |
     """Rows with the number of their segment."""
     number, begun = 0, False
     for row in rows:
-        if isinstance(row, JsonRow):
-            number += begun and is_config(row.value)
-            begun = is_run(row.value) or begun and not is_config(row.value)
+        if isinstance(row, tuple):
+            number += begun and is_config(row[1])
+            begun = is_run(row[1]) or begun and not is_config(row[1])
         yield number, row
 
 
 def _table(numbered: Iterator[tuple[int, JsonRow | Remark]]) -> RecordTable:
     """The runs of a segment under what its config says; without one, under the figure that stands beside `metric` with its values."""
     sample, rows = split_sample(row for _, row in numbered)
-    objects = [r for r in sample if isinstance(r, JsonRow)]
-    runs = [r.value for r in objects if is_run(r.value)]
-    config = next((r for r in reversed(objects) if is_config(r.value)), None)
-    says = config.value if config else {}
+    objects = [r for r in sample if isinstance(r, tuple)]
+    runs = [value for _, value in objects if is_run(value)]
+    first = LogLine(1, ""), {}
+    line, says = next((r for r in reversed(objects) if is_config(r[1])), first)
     name = _first(says, "metricName", "metric_name", "metric") or _shared_name(runs) or "metric"
     direction = direction_from(_first(says, "bestDirection", "direction", "best_direction"))
     # A session whose config leaves it out is minimised by the tool itself; what its name says goes before.
-    tool = bool(config and not direction and not direction_of(name))
+    tool = bool(says and not direction and not direction_of(name))
     stated = Ask(
         "lower" if tool else direction,
         name,
@@ -84,9 +84,8 @@ def _table(numbered: Iterator[tuple[int, JsonRow | Remark]]) -> RecordTable:
     )
     figures = [name, *(n for r in runs for n in _figures(r)), f"{name}_stddev"]
     roles = {**_ROLES, **dict.fromkeys(figures, "metric")}
-    line, heading = config.line.number if config else 1, _first(says, "name")
-    records = _records(rows, name, unsaid=not config)
-    return RecordTable(records, [*roles], line, heading, stated, roles=roles, others="note")
+    records, heading = _records(rows, name, unsaid=not says), _first(says, "name")
+    return RecordTable(records, [*roles], line.number, heading, stated, roles=roles, others="note")
 
 
 def _records(
@@ -95,20 +94,22 @@ def _records(
     for row in rows:
         if isinstance(row, Remark):
             yield row
-        elif is_run(row.value):
+            continue
+        line, value = row
+        if is_run(value):
             if unsaid:
                 message = "no config line before these runs: metric and direction are not said"
-                yield Remark(message, row.line.number)
+                yield Remark(message, line.number)
             unsaid = False
-            yield from _record(row, name)
-        elif "type" not in row.value and not is_config(row.value):
-            yield Remark("an object without a numeric 'run'; not read as a run", row.line.number)
+            yield from _record(line, value, name)
+        elif "type" not in value and not is_config(value):
+            yield Remark("an object without a numeric 'run'; not read as a run", line.number)
 
 
-def _record(row: JsonRow, name: str) -> Iterator[Record | Remark]:
-    value, asi, whole = row.value, row.value.get("asi"), row.value.get("kb")
+def _record(line: LogLine, value: Json, name: str) -> Iterator[Record | Remark]:
+    asi, whole = value.get("asi"), value.get("kb")
     if not _first(value, "status", "decision"):
-        yield Remark("a run without a status; counted as other", row.line.number)
+        yield Remark("a run without a status; counted as other", line.number)
     fields = {k: v for k, v in value.items() if k not in _UNREAD}
     fields |= {f"asi.{k}": v for k, v in asi.items()} if isinstance(asi, dict) else {}
     aim = {name: _first(value, *_VALUES)}
@@ -116,7 +117,7 @@ def _record(row: JsonRow, name: str) -> Iterator[Record | Remark]:
     cells |= {n: text_of(fields[n]) for n in (*_ROLES, *fields) if fields.get(n) not in (None, {})}
     cells[f"{name}_stddev"] = cells.pop("stddev", "") or cells.get(f"{name}_stddev", "")
     restored = isinstance(whole, dict) and "origin" in whole
-    yield Record(row.line, cells, whole=from_line(text_of(whole)) if restored else None)
+    yield Record(line, cells, whole=from_line(text_of(whole)) if restored else None)
 
 
 def _first(value: Json, *keys: str) -> str:
@@ -163,7 +164,7 @@ def _commit(text: str, number: int) -> Record | Remark:
     commit, when, body = text.split("\x1f", 2)
     lines = body.strip().splitlines() or [""]
     trailer = next((x for x in reversed(lines) if x.startswith(_TRAILER)), "")
-    stated = {k: text_of(v) for k, v in object_in(trailer.removeprefix("Result: ")).items()}
+    stated = {k: text_of(v) for k, v in json_in(trailer.removeprefix("Result: "), dict).items()}
     if not stated:
         return Remark(f"commit {commit[:7]}: its Result trailer is no JSON; skipped", number)
     cells = {"id": commit[:7], "commit": commit, "date": when, "description": lines[0]}
