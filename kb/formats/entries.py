@@ -30,7 +30,6 @@ from kb.run.direction import direction_of
 from kb.run.record import Outcome
 from kb.run.status import MARKS, NOT_BEGUN, is_status, outcome_of, status_words
 from kb.schema import FIELD_NAMES, label_kind
-from kb.text import sentences_of
 
 _ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
 BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
@@ -69,8 +68,6 @@ class TextEntry:
     def declared(self) -> str:
         """The status that its title or a line `Verdict: KEPT` states."""
         texts = [m[1] for m in BRACKETS.finditer(self.unit.title)]
-        # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
-        texts += texts[-1].split()[:1] if self.unit.title.endswith("]") and texts else []
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
         words = [word for text in texts if (word := status_in(text))]
         words += [mark for mark in MARKS if mark in self.unit.title]
@@ -155,7 +152,6 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
     item = text.startswith(("- ", "* ", "+ "))
     before, entry.continued = "" if item or named else entry.continued, key
     if _decide(entry, text):
-        entry.continued = ""
         return
     # `12.3 ms (was 12.9), that is noise`: a remark stands behind the comma.
     figure = value.partition(", ")[0]
@@ -165,8 +161,6 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
     elif quantity_of(figure) and not re.search(r"[.;]\s", value):
         entry.figures.setdefault(name, figure)
     else:
-        for sentence in sentences_of(text[:LONGEST]):
-            _decide(entry, sentence)
         entry.spoken += spoken_in(text)
         entry.say(before or part, text[2:] if item else text)
         entry.continued = before
