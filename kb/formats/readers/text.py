@@ -65,16 +65,14 @@ def tables_of(path: Path) -> list[RecordTable]:
 def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
     """Whether the layout of all tables of one header is that of runs; `loose` accepts rows without numbers where a delta stands."""
     roles, aim = set(layout.roles.values()), layout.primary
-    ranked = "rank" in roles
-    numbered = ranked or "id" in roles
+    numbered = bool(roles & {"id", "rank"})
     if layout.statuses and layout.tells:
         return bool(layout.decided or layout.direction or numbered)
     # Numbered and dated rows with a score are a trail, whichever way the score goes.
-    dated = numbered and aim and "time" in roles
-    evidence = layout.direction or "delta" in roles or dated
-    described = "text" in roles or numbered and "lever" in roles or ranked and aim
-    by_number = numbered and (evidence or ranked and aim or status)
-    return bool(described and (by_number or aim and (status or loose and evidence)))
+    evidence = layout.direction or roles & {"delta", "rank"} or numbered and "time" in roles
+    described = "text" in roles or numbered and "lever" in roles or "rank" in roles
+    proven = numbered or aim and (status or loose)
+    return bool(described and proven and (status or evidence))
 
 
 def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]:
@@ -84,25 +82,21 @@ def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]
         alike.setdefault(tuple(table.names), []).extend(table.records)
     first = {tuple(t.names): t for t in reversed(tables)}
     layouts = {n: layout_of(t, alike[n], ask=ask) for n, t in first.items()}
-    for loose in (False, True):
-        chosen = {
-            n: x for n, x in layouts.items() if tells_runs(x, alike[n][0].status, loose=loose)
+    readings = (
+        {n: x for n, x in layouts.items() if tells_runs(x, alike[n][0].status, loose=loose)}
+        for loose in (False, True)
+    )
+    chosen = next(filter(None, readings), {})
+    for board in [x for x in chosen.values() if x.ranked and x.primary][:1]:
+        # What did not make it stands below a ranking, by the same figure and without a rank.
+        stated = Ask(metric=board.primary)
+        chosen |= {
+            n: layout_of(replace(t, stated=stated), alike[n], ask=ask)
+            for n, t in first.items()
+            if n not in chosen and board.primary in n and alike[n][0].status
         }
-        for board in [x for x in chosen.values() if x.ranked and x.primary][:1]:
-            # What did not make it stands below a ranking, by the same figure and without a rank.
-            stated = Ask(metric=board.primary)
-            chosen |= {
-                n: layout_of(replace(t, stated=stated), alike[n], ask=ask)
-                for n, t in first.items()
-                if n not in chosen and board.primary in n and alike[n][0].status
-            }
-        if chosen:
-            return [
-                replace(t, layout=chosen[tuple(t.names)])
-                for t in tables
-                if tuple(t.names) in chosen
-            ]
-    return []
+    kept = [(t, chosen.get(tuple(t.names))) for t in tables]
+    return [replace(t, layout=layout) for t, layout in kept if layout]
 
 
 def read_tables(path: Path, ask: Ask) -> Iterator[Event]:
@@ -114,12 +108,6 @@ def recognise_tables(path: Path, head: Sequence[str]) -> bool:
     """Whether a file is text that may have a table."""
     tabled = path.suffix.lower() in _TEXTS or any(h.lstrip().startswith("|") for h in head)
     return tabled and path.suffix.lower() not in (".tsv", ".csv")
-
-
-_FIXED = {
-    **{"id": "id", "commit": "code", "description": "text", "reason": "text"},
-    **{"date": "time", "change": "note", "result": "note"},
-}
 
 
 def _title(entry: TextEntry) -> str:
@@ -203,7 +191,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     if falling:
         records.reverse()
     stated, line = Ask(prose=prose), records[0].line.number
-    table = RecordTable(records, line=line, stated=stated, roles=_FIXED, least=1 / 3)
+    table = RecordTable(records, line=line, stated=stated, least=1 / 3)
     yield from events_of([table], ask, file=path.name, kind="worklog")
     if falling:
         yield Remark("the newest run stands first; read from the end")
