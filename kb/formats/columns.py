@@ -1,14 +1,14 @@
 """Columns of any results table: what each is for, by its header and by what its cells hold. Refuses to look at which side values move to."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from kb.formats.reading import moment, quantity_of
-from kb.run.direction import direction_of, is_resource, word_set, words_of
+from kb.formats.reading import Ask, moment, quantity_of
+from kb.run.direction import direction_from, direction_of, is_resource, word_set, words_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import SIGNS, is_status, outcome_of, status_words
@@ -78,6 +78,8 @@ _FOREMOST = word_set("primary overall total final composite aggregate")
 _HELD_OUT = word_set("val valid validation test eval dev")
 # Columns that name the metric whose value another column holds.
 NAMING = word_set("primary_metric metric_name metric metric_key")
+# Words of a field that says which way is better.
+_WAYS = word_set("direction mode goal better optimize optimise objective sense")
 _SETS = word_set("n num nr kv max min use enable")
 _SETTING = word_set(
     "batch ubatch bs lr seed thread threads ctx layer layers head heads dim depth width warp warps stage "
@@ -311,6 +313,14 @@ def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:
     own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
     plain = [c for c in own if any(map(quantity_of, c.cells))]
     return next(iter(aims or rivals_of(own) or plain or common), None)
+
+
+def ask_in(fields: Mapping[str, str], names: Sequence[str] = ()) -> Ask:
+    """What fields beside runs say of them: which way is better, and the figure that they name, most surely one of the `names` of the runs' own."""
+    ways = [direction_from(v) for n, v in fields.items() if _WAYS & key_words(n)]
+    named = [v for n, v in fields.items() if v in names and n not in names]
+    named += [v for n in ("metric", "primary_metric", "metric_name") if (v := fields.get(n))]
+    return Ask(next(filter(None, ways), None), next(iter(named), ""))
 
 
 def unit_of(name: str) -> str:

@@ -201,7 +201,7 @@ def _aim_of(
         return named, []
     metrics = [c for n, c in columns.items() if roles[n] == "metric"]
     common = [c for c in metrics if len(c.filled) >= least]
-    return primary_of(common), [] if aim else rivals_of(common)
+    return primary_of(common), rivals_of(common)
 
 
 def _tells(

@@ -6,12 +6,12 @@ Optuna-style trials are of this kind. Refuses to name a primary metric that most
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from kb import KbError
-from kb.formats.columns import BESIDE, DELTAS, SETTINGS, is_held_out, key_words
+from kb.formats.columns import BESIDE, DELTAS, SETTINGS, ask_in, is_held_out, key_words
 from kb.formats.layout import Record, RecordTable
 from kb.formats.reading import (
     Ask,
@@ -24,7 +24,7 @@ from kb.formats.reading import (
 )
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
-from kb.run.direction import direction_from, word_set
+from kb.run.direction import word_set
 
 Json = dict[str, object]
 # An object and the line that it stands on.
@@ -205,8 +205,6 @@ def text_of(value: object) -> str:
 
 
 _MEASURES = "results metrics metrics_after after result scores values measurements".split()
-# Words of a field that says which way is better.
-_WAYS = word_set("direction mode goal better optimize optimise objective sense")
 # What hyperfine measures of a command is seconds.
 _TIMED = {"command", "mean", "stddev"}
 
@@ -240,7 +238,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     names = sorted(names, key=lambda n: not is_held_out(n))
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
     first, head = objects[0] if objects else (LogLine(1, ""), {})
-    stated = _ask_of(cells_of(head), names, around=not first.number)
+    stated = ask_in(cells_of(head), names)
+    stated = Ask(stated.direction) if first.number else stated
     records = (
         r if isinstance(r, Remark) else Record(r[0], cells_of(r[1]))
         for r in rows
@@ -248,15 +247,6 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     )
     table = RecordTable(records, names, stated=stated, least=0.5)
     yield from events_of([table], ask, file=path.name, kind="jsonl")
-
-
-def _ask_of(head: Mapping[str, str], names: Sequence[str], *, around: bool) -> Ask:
-    """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
-    ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
-    named = [v for n, v in head.items() if v in names and n not in names] if around else []
-    metrics = (head.get(n) for n in ("metric", "primary_metric", "metric_name"))
-    metric = next(filter(None, metrics), "") if around else ""
-    return Ask(next(filter(None, ways), None), next(iter(named), metric))
 
 
 def _is_json(path: Path, head: Sequence[str]) -> bool:

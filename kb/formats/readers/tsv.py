@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 
-from kb.formats.columns import ABSENT, key_of
+from kb.formats.columns import ABSENT, ask_in, key_of
 from kb.formats.layout import Record, RecordTable, looks_like_header
 from kb.formats.readers.jsonl import opens_json
 from kb.formats.reading import (
@@ -26,7 +26,6 @@ from kb.formats.reading import (
 )
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
-from kb.run.direction import direction_from
 from kb.run.status import is_status
 
 # No table is wider; what is, is one long line, and its end is one cell.
@@ -110,20 +109,13 @@ def _rows(
             if (not begun or len(cells) > 2) and looks_like_header(cells):
                 begun = True
                 yield line, cells
-            elif setting := directive(text):
-                stated |= setting
-            else:
+                continue
+            # `# metric_direction: higher_is_better`
+            name, _, value = text.lstrip("#/ ").partition(":")
+            setting = {key_of(name[:40]): value.strip()}
+            if ask_in(setting) == Ask():
                 yield Remark("a comment line; skipped", line.number)
-
-
-def directive(text: str) -> dict[str, str]:
-    """What a comment line states: `# metric_direction: higher_is_better` gives direction; empty where it states nothing."""
-    name, _, value = text.lstrip("#/ ").partition(":")
-    key, value = key_of(name[:40]), value.strip()
-    if key in ("direction", "metric_direction", "best_direction", "optimize"):
-        return {"direction": value} if direction_from(value) else {}
-    named = key in ("metric", "primary_metric", "metric_name") and len(value.split()) == 1
-    return {"metric": value} if named else {}
+            stated |= setting
 
 
 def _numbered(rows: Iterator[Row | Remark]) -> Iterator[tuple[int, Row | Remark]]:
@@ -148,14 +140,13 @@ def _table(part: Iterator[Row | Remark], stated: dict[str, str]) -> RecordTable:
     header = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(top)]
     header = header if looks_like_header(top) else []
     names, doubt = _names(header, [cells for _, cells in sample[bool(header) :]])
-    aim = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
     fitting = [cells for _, cells in sample[bool(header) :] if len(cells) == len(names)]
     kinds = [Counter(kind_of(row[i]) for row in fitting) for i in range(len(names))]
     body = (x for x in rows if isinstance(x, Remark) or not header or x[0] is not line)
     remarks = [Remark(doubt, line.number)] if doubt else []
     headed = _NO_NAMES not in doubt
     records = chain(remarks, _records(body, names, kinds))
-    return RecordTable(records, names, line.number, stated=aim, headed=headed)
+    return RecordTable(records, names, line.number, stated=ask_in(stated), headed=headed)
 
 
 def _records(
