@@ -29,7 +29,6 @@ from kb.formats.reading import (
     Ask,
     LogLine,
     Remark,
-    Segment,
     quantity_of,
 )
 from kb.run.direction import Direction, direction_from, direction_of, word_set
@@ -84,7 +83,7 @@ class RecordTable:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """What the fields of a table are, by name; an empty name: there is none."""
+    """What the fields of a table are, by name (an empty one: there is none); `doubt` where others could be the primary metric."""
 
     roles: Mapping[str, ColumnRole]
     statuses: tuple[str, ...] = ()
@@ -96,7 +95,7 @@ class RecordLayout:
     decided: bool = False
     tells: bool = True
     passes: bool = False
-    rivals: tuple[str, ...] = ()
+    doubt: str = ""
     ends: frozenset[str] = frozenset()
     blank: str = " -–—"
 
@@ -105,28 +104,9 @@ class RecordLayout:
         """A leaderboard: it lists what was kept, by rank."""
         return not self.statuses and "rank" in self.roles.values()
 
-    def outcome(self, name: str, cell: str) -> Outcome:
-        """What a status states: `KILLED` in a column of states says how the run ended."""
-        outcome = outcome_in(name, cell)
-        return Outcome.OTHER if outcome is Outcome.DISCARDED and name in self.ends else outcome
-
     def names(self, role: ColumnRole) -> list[str]:
         """Names of the fields of one role."""
         return [n for n, r in self.roles.items() if r is role]
-
-    def segment(self, index: int, line: int, name: str = "") -> Segment:
-        """The segment that the records of this table make."""
-        judged = bool(self.statuses or self.ranked) and not self.search
-        way = (self.direction, self.source)
-        return Segment(index, line, name, self.primary, self.unit, *way, judged, self.search)
-
-    @property
-    def doubt(self) -> str:
-        """What to tell where several fields could be the primary metric; empty where one alone can."""
-        others = [n for n in self.rivals if n != self.primary]
-        if not others or not self.primary:
-            return ""
-        return f"judged by '{self.primary}'; {', '.join(others[:8])} could be meant as well, --metric names another"
 
 
 def looks_like_header(cells: Sequence[str]) -> bool:
@@ -163,6 +143,8 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         roles |= _worded(columns, roles, headed=table.headed, decided=decided)
     chosen, rivals = _aim_of(columns, roles, ask, table, least=table.least * len(sample))
     primary, stated = chosen.name if chosen else "", table.stated
+    others = ", ".join([c.name for c in rivals if c is not chosen][:8])
+    doubt = f"judged by '{primary}'; {others} could be meant as well, --metric names another"
     unit = stated.unit or _unit(chosen)
     way = stated.direction or stated_way(primary)
     if primary and not (ask.direction or way or direction_of(primary)):
@@ -180,7 +162,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         decided,
         bool(table.others) or _tells(columns, roles, statuses, headed=table.headed),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
-        tuple(c.name for c in rivals),
+        doubt if primary and others else "",
         frozenset(n for n in statuses if columns[n].ends),
         " " if any(x.signed for x in deciding) else " -–—",
     )

@@ -166,10 +166,13 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         outcome = Outcome.OTHER if layout.statuses else None
         return _undeclared(record, layout) or (next(filter(None, stated.values()), ""), outcome)
     name, status = next(iter(cells.items()))
-    outcome = layout.outcome(name, status)
+    outcome = outcome_in(name, status)
+    answered = outcome is not outcome_of(bare(status)) and not layout.passes
+    if outcome is Outcome.DISCARDED and name in layout.ends:
+        # `KILLED` in a column of states says how the run ended.
+        outcome = Outcome.OTHER
     if layout.passes and status_words(status) == "pass":
         outcome = Outcome.KEPT
-    answered = outcome_in(name, status) is not outcome_of(bare(status)) and not layout.passes
     return f"{name}: {status}" if answered else status, outcome
 
 
@@ -264,12 +267,13 @@ def _segment_of(
     table: RecordTable, sample: Sequence[Record], layout: RecordLayout, index: int
 ) -> Segment:
     """The segment of a table; where most records say nothing and none was kept, what was kept is not known."""
-    segment = layout.segment(index, table.line, table.heading)
     decided = [_decided(r, layout) for r in sample]
     stated = sum(bool(status) for status, _ in decided)
     few = 2 * stated < len(sample) and all(o is not Outcome.KEPT for _, o in decided)
     above = bool(sample and sample[0].status)
-    return replace(segment, judged=above or segment.judged and not few)
+    judged = above or bool(layout.statuses or layout.ranked) and not layout.search and not few
+    aim = (layout.primary, layout.unit, layout.direction, layout.source)
+    return Segment(index, table.line, table.heading, *aim, judged, layout.search)
 
 
 def _interpreted(

@@ -203,17 +203,16 @@ def _fits(names: list[str], rows: list[list[str]]) -> bool:
     return not named or not whole or any(is_status(r[named[0]]) for r in whole)
 
 
+_KINDS = {
+    "": lambda cell: cell.lower() in ABSENT,
+    **{"status": is_status, "figure": quantity_of, "time": moment},
+    "text": lambda cell: " " in cell or len(cell) > 60,
+}
+
+
 def kind_of(cell: str) -> str:
     """What kind of word a cell is; empty where it says nothing."""
-    if cell.lower() in ABSENT:
-        return ""
-    if is_status(cell):
-        return "status"
-    if quantity_of(cell):
-        return "figure"
-    if moment(cell):
-        return "time"
-    return "text" if " " in cell or len(cell) > 60 else "label"
+    return next((kind for kind, holds in _KINDS.items() if holds(cell)), "label")
 
 
 def _as_row(cells: list[str], kinds: Sequence[Counter[str]]) -> tuple[list[str], str]:
