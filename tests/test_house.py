@@ -21,7 +21,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # Logical lines (radon) that a room may hold; a room of one file counts as one. A room that needs more says beside its line what for.
 BUDGETS = {
     "verbs": 3107,
-    "formats": 3313,
+    "formats": 3204,
     "experiments": 2858,
     "trail": 3415,  # +32: runs below dates and sub-headings, forms, marks.
     "site": 2267,

@@ -8,6 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from kb.formats.layout import Record, RecordTable
@@ -107,29 +108,32 @@ def candidates_of(text: str) -> list[dict[str, str]]:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
     calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call))
-    stated = [{k.arg: k.value for k in call.keywords if k.arg} for call in calls]
-    return [_candidate(fields) for fields in stated if fields.keys() & {"score", "plan"}]
+    return [
+        _candidate(call) for call in calls if {"score", "plan"} & {k.arg for k in call.keywords}
+    ]
 
 
-def _candidate(fields: dict[str, ast.expr]) -> dict[str, str]:
+def _candidate(call: ast.Call) -> dict[str, str]:
     """What a surviving candidate says of one evaluation: its plan, its score, its parent's score and the models that wrote it."""
-    parent = fields.get("parent")
-    above = {k.arg: k.value for k in parent.keywords} if isinstance(parent, ast.Call) else {}
-    score, plan = _literal(above.get("score")), _literal(fields.get("plan")).strip()
+    fields = _literals(call)
+    above = next((_literals(k.value) for k in call.keywords if k.arg == "parent"), {})
+    score, plan = to_float(above.get("score")), fields.get("plan", "").strip()
     return {
-        "score": _literal(fields.get("score")),
+        "score": fields.get("score", ""),
         "plan": plan.partition("\n")[0][:300],
         "mechanism": plan,
-        "parent": f"score {float(score)}" if to_float(score) is not None else "",
-        **{key: _literal(fields.get(key)) for key in _MODELS},
+        "parent": "" if score is None else f"score {score}",
+        **{key: fields.get(key, "") for key in _MODELS},
     }
 
 
-def _literal(node: ast.expr | None) -> str:
-    try:
-        return text_of(ast.literal_eval(node)) if node is not None else ""
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return ""
+def _literals(call: ast.expr) -> dict[str, str]:
+    """The keywords of a call that are literals, as text."""
+    fields = {}
+    for keyword in getattr(call, "keywords", ()):
+        with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            fields[keyword.arg] = text_of(ast.literal_eval(keyword.value))
+    return fields
 
 
 FORMATS = (

@@ -57,7 +57,7 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
         yield from _rows_of_list(path, path.suffix.lower())
     elif first in ("{", "[") or broken:
         text = "\n".join(x.text for x in text_lines(path))
-        rows = list(_rows_of_whole(text, 0))
+        rows = list(_rows_of_whole(text))
         alone = rows[0][1] if len(rows) == 1 and isinstance(rows[0], tuple) else {}
         yield from _rows_within(alone, text) if _runs_in(alone) else rows
     else:
@@ -131,12 +131,10 @@ def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
         yield LogLine(text.count("\n", 0, at) + 1, text_of(fields)), fields
 
 
-def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
-    """Objects one after the other, up to the end of the list that begins at `at`, if one does."""
-    number, counted, listed = 1, 0, text[at : at + 1] == "["
+def _rows_of_whole(text: str) -> Iterator[JsonRow | Remark]:
+    """Objects one after the other, in a list or not."""
+    at, number, counted = 0, 1, 0
     while (at := text.find("{", at)) >= 0:
-        if listed and "]" in text[counted:at].rpartition("}")[2]:
-            return
         number += text.count("\n", counted, at)
         start = at
         try:
