@@ -163,10 +163,10 @@ def _body(judged: Judged) -> list[str]:
         ],
         "Sources": [f"Imported from {where}`{file}` ({run.format}). {measured}"],
     }
-    told_below = [
+    below = [
         x for title, lines in sections.items() if lines for x in (f"## {title}", "", *lines, "")
     ]
-    return ["## Hypothesis under test", "", *tested, *told_below]
+    return ["## Hypothesis under test", "", *tested, *below]
 
 
 def _results(run: Run) -> list[str]:

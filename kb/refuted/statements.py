@@ -144,8 +144,8 @@ def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     if _NO_LIST.search(title):
         return ""
-    tried = _TRIED.search(title)
-    if tried and outcome_verdict(tried[1]) in FAILED:
+    outcome = _TRIED.search(title)
+    if outcome and outcome_verdict(outcome[1]) in FAILED:
         return "failed"
     if _FAILED_LIST.search(title) or names_failures(title.lower()):
         return "failed"

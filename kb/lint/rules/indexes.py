@@ -123,7 +123,7 @@ def _advice(matter: Matter, page: Page) -> Iterator[tuple[int, str, str]]:
                 yield line, text, "announces what to try"
             else:
                 advising = filter(ADVICE.search, sentences_of(text))
-                yield from ((line, told, "advises to change something") for told in advising)
+                yield from ((line, x, "advises to change something") for x in advising)
 
 
 def _asks(title: str) -> bool:
