@@ -18,6 +18,7 @@ import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
@@ -461,6 +462,80 @@ def test_building_after_edits_gives_what_building_from_nothing_gives(tmp_path):
     shutil.rmtree(layout.state)
     published(layout)
     assert {p.relative_to(layout.site): p.read_bytes() for p in layout.site.rglob("*") if p.is_file() and p.name != ".kb-site"} == kept
+
+
+def test_what_an_edit_changes_on_no_other_page_makes_none_again(tmp_path):
+    pages = {f"wiki/concepts/c{n}.md": f"---\ntags: [t{n}]\n---\n# C{n}\n\n[tiling](tiling.md) and [one place of it](tiling.md#tiling)\n" for n in range(9)}
+    layout = write(tmp_path, SMALL | pages)
+    published(layout)
+    page, before = tmp_path / "wiki/concepts/tiling.md", (tmp_path / "wiki/concepts/tiling.md").read_text()
+
+    def made_again(text: str) -> int:
+        page.write_text(text)
+        return published(layout).rendered
+
+    assert made_again(before + "\n## One more heading\n\nmore\n") == 2, "the page, and what the loop of its target is handed"
+    assert made_again(before.replace("\n# Tiling\n", "\n# Tiles\n") + "\n## Gone\n") == 1 + 9 + 1, "who leads to the heading that went"
+    assert made_again(before.replace("tags: [tiling, memory]", "tags: [tiling, memory, 1st]")) <= 14, "its tags, not who has others"
+
+
+def edited(random: Random, root: Path) -> None:
+    """One edit of a wiki, such as people make."""
+    pages, notes = sorted((root / "wiki").rglob("*.md")), sorted((root / "wiki/concepts").glob("*.md"))
+    page, other = random.choice(notes * 2 + pages), random.choice(notes * 2 + pages)
+    text, way = page.read_text(encoding="utf-8"), os.path.relpath(other, page.parent)
+    name, number = random.choice(("Tiling", "Twin", "Gone")), random.randrange(9)
+    match random.randrange(11):
+        case 0:
+            text += f"\n## {name}\n\nmore\n"
+        case 1:
+            text = re.sub(rf"(?m)^## {name}\n" if number else r"(?m)^#+ .*\n", "", text, count=1)
+        case 2:
+            text = re.sub(r"(?m)^title: .*", f"title: {name} {number}", text)
+        case 3:
+            text += f"\n[there]({way}#{name.lower()}) [and]({way}) ![drawn](p{number % 2}.png)\n"
+        case 4:
+            text += f"\n[[{name}]] and [[{other.stem}#{name}]] and [gone](gone-{number}.md)\n"
+        case 5:
+            text = re.sub(r"(?m)^tags: .*", f"tags: [tiling, {name.lower()}]", text)
+        case 6:
+            text = re.sub(r"(?m)^verdict: .*", f"verdict: {random.choice(('supported', 'refuted', 'crash'))}", text)
+        case 7:
+            page.unlink()
+            return
+        case 8:
+            page = page.parent / f"{name}.md"
+            text = f"---\ntitle: {name}\ntype: {random.choice(('concept', 'hypothesis', 'observation'))}\n---\n# {name}\n\n[x]({way})\n"
+        case 9:
+            (page.parent / f"p{number % 2}.png").write_bytes(bytes([number]))
+        case 10:
+            page = root / f"wiki/experiments/{random.choice(('alpha', 'beta'))}/2026-02-0{number + 1}-v01{number}-n.md"
+            text = experiment(number, random.choice(("supported", "refuted")), target=page.parent.name, metric=7 + number / 3)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_site_after_any_history_is_the_site_from_nothing(tmp_path, seed):
+    def files(layout: store.Layout) -> dict[str, bytes]:
+        published(layout)
+        home = layout.site / "html"
+        return {p.relative_to(home).as_posix(): p.read_bytes() for p in home.rglob("*") if p.is_file() and p.name != ".kb-site"}
+
+    names, random = ("Tiling", "Twin", "Gone"), Random(seed)
+    heads = "".join(f"\n## {name}\n\nmore\n" for name in names)
+    ways = "".join(f"[x](c{n}.md#{name.lower()}) [[c{n}#{name}]] [[{name}]] ![](p{n}.png)\n" for n in range(3) for name in names)
+    linked = {f"wiki/concepts/c{n}.md": f"---\ntitle: C{n}\ntags: [t{n}]\n---\n# C{n}\n\n{ways}{heads}" for n in range(3)}
+    layout = write(tmp_path / "grown", SMALL | linked | {"kb.toml": '[kb]\nname = "Tiny"\n[site]\nshell = "plain"\n'})
+    files(layout)
+    for turn in range(8):
+        for _ in range(1 + turn % 3):
+            edited(random, layout.root)
+        grown = files(layout)
+        bare = tmp_path / f"bare-{turn}"
+        shutil.copytree(layout.root, bare, ignore=shutil.ignore_patterns(".kb", "site", "indexes"))
+        fresh = files(store.layout_at(bare))
+        assert sorted(grown) == sorted(fresh) and not [place for place in fresh if grown[place] != fresh[place]]
 
 
 def test_a_page_follows_what_is_written_far_from_it(tmp_path):

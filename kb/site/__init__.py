@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kb.site.shell import Shell
     from kb.site.survey import Survey
     from kb.site.templating import Frame
+    from kb.site.wiki_pages import Outward
 
 __all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
 
@@ -119,28 +120,32 @@ def rendered_site(
         resolver.shown = {file: place for file, place in places.items() if place}
         replay = _replayed(layout)
         table = replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")
-        sheets, inputs = _sheets(survey, outward, handed=handed, replayed=table)
+        sheets = _sheets(survey, outward, kept, handed=handed, replayed=table)
         captured = tuple(source_frames(survey, linking_of(outward), code=code_digest()))
-        frames = (*wiki_frames(survey, resolver, outward, stamps), *sheets, *captured)
+        frames = (*wiki_frames(survey, resolver, outward, stamps, kept), *sheets, *captured)
         groups = groups_of(survey, captured=bool(captured), replay=bool(replay))
         shell = shell_of(layout, kept, groups, depth=max(f.place.count("/") for f in frames))
-        whole = {**shell.files, **_assets(), **replay}
+        runs = {place: rows().encode("utf-8", "replace") for place, rows in tables_of(survey)}
+        whole = {**shell.files, **_assets(), **replay, **runs}
         files = {
             place: (store.digest_of(data), lambda data=data: data) for place, data in whole.items()
         }
         for file, place in resolver.shown.items():
             files[place] = place, lambda file=file: picture_bytes(layout, file) or b""
-        for place, rows in tables_of(survey):
-            files[place] = inputs, lambda rows=rows: rows().encode("utf-8", "replace")
         files |= scripts_of(survey, db, kept)
         kept.close()
     return Rendered(frames, shell, files, stamps)
 
 
 def _sheets(
-    survey: "Survey", outward: object, *, handed: Callable[[str], object] | None, replayed: str
-) -> tuple[list["Frame"], str]:
-    """The pages that no one wrote, and a digest of all that these are made from but slices."""
+    survey: "Survey",
+    outward: "Mapping[str, Outward]",
+    kept: store.Kept,
+    *,
+    handed: Callable[[str], object] | None,
+    replayed: str,
+) -> list["Frame"]:
+    """The pages that no one wrote, each with a digest of what it shows, which is found again by a digest of all that any of them shows."""
     from kb.site.overviews import asked_targets, overviews_of
     from kb.site.templating import sheet
     from kb.site.wiki_pages import code_digest
@@ -152,17 +157,22 @@ def _sheets(
         (path, survey.places[path], p.title, p.type, p.date, repr(p.front)) for path, p in pages
     ]
     links = [(path, survey.wiki.outlinks.get(path, ())) for path in survey.wiki.pages]
-    trails = (survey.experiments, survey.cards, survey.standings)
-    more = (code_digest(), replayed, repr(config), list(slices), outward)
-    inputs = store.digest_of(store.row_of((more, heads, links, trails)))
-    frames = []
+    more = (
+        (code_digest(), replayed, repr(config), list(slices)),
+        (survey.experiments, survey.cards, survey.standings),
+        # Cards lead to places within pages, and so does what a loop is handed.
+        [outward[c.evidence].shape for c in survey.cards if c.evidence in outward],
+    )
+    inputs = store.digest_of(store.row_of((more, heads, links)))
+    frames, inputs_of = dict[str, "Frame"](), dict[str, str]()
     for place, title, template, shows in overviews_of(
         survey, name=name, handed=slices, replayed=replayed
     ):
-        own = store.row_of(shows()["handed"]) if template == "state.html" else b""
-        key = store.digest_of(inputs.encode() + own)
-        frames.append(sheet(survey, place, title, key, template, shows))
-    return frames, inputs
+        own = (shows()["handed"], outward) if template == "state.html" else ()
+        inputs_of[place] = store.digest_of(inputs.encode() + store.row_of(own))
+        frames[place] = sheet(survey, place, title, template, shows)
+    keys = kept.each("sheets", inputs_of, str, lambda at: store.digest_of(frames[at].content()[0]))
+    return [replace(frame, key=keys[place]) for place, frame in frames.items()]
 
 
 def _check_settings(layout: store.Layout) -> None:
@@ -197,8 +207,7 @@ def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
         *(overrides.rglob("*") if overrides else ()),
     ]
     for file in sorted(f for f in files if f.is_file()):
-        named = f"{file}\0{store.file_digest(file)}\0"
-        sha.update(named.encode("utf-8", "surrogatepass"))
+        sha.update(f"{file}\0{store.file_digest(file)}\0".encode("utf-8", "surrogatepass"))
     return sha.hexdigest()[:16]
 
 
@@ -214,6 +223,5 @@ def _replayed(layout: store.Layout) -> dict[str, bytes]:
 
 
 def _assets() -> dict[str, bytes]:
-    folder = Path(__file__).parent / "assets"
-    files = sorted(f for f in folder.iterdir() if f.suffix in _OWN_TEXTS)
-    return {f"kb-assets/{f.name}": f.read_bytes() for f in files}
+    files = sorted((Path(__file__).parent / "assets").iterdir())
+    return {f"kb-assets/{f.name}": f.read_bytes() for f in files if f.suffix in _OWN_TEXTS}

@@ -35,10 +35,10 @@ def source_frames(
     shows = {"captures": captures, "used": used, "matrices": matrices, "place_of": place_of_source}
     key = digest_of(repr((code, captures, used, matrices)))
     title = f"Captured sources ({len(captures.sources):,})"
-    yield sheet(survey, _INDEX, title, key, "sources.html", lambda: shows)
+    yield sheet(survey, _INDEX, title, "sources.html", lambda: shows, key=key)
     if matrices:
         title, place = "What forks have that others lack", f"{FOLDER}/forks.html"
-        yield sheet(survey, place, title, key, "forks.html", lambda: shows)
+        yield sheet(survey, place, title, "forks.html", lambda: shows, key=key)
     for source in captures.sources:
         yield _source_frame(survey, source, used[source.id], code)
 
@@ -78,4 +78,4 @@ def _source_frame(survey: Survey, source: Source, used: Sequence[str], code: str
     titles = [(path, survey.pages[path].title) for path in used]
     key = digest_of(repr((code, source, fork, claims, titles, [s.id for s in later])))
     place, title = place_of_source(source.id), source.title or source.id
-    return sheet(survey, place, title, key, "source.html", shows)
+    return sheet(survey, place, title, "source.html", shows, key=key)

@@ -139,8 +139,8 @@ class Survey:
         """(place, anchor) of each tag; tags share one page while they are few, beyond that one for each first letter."""
         whole = sum(map(len, self.tags.values())) <= 1500
         return {
-            tag: (f"by-tag/{'all' if whole else _letter(tag)}.html", f"tag-{n}")
-            for n, tag in enumerate(self.tags)
+            tag: (f"by-tag/{'all' if whole else _letter(tag)}.html", f"tag-{store.digest_of(tag)}")
+            for tag in self.tags
         }
 
     @cached_property

@@ -34,14 +34,16 @@ def sheet(
     survey: Survey,
     place: str,
     title: str,
-    key: str,
     template: str,
     shows: Callable[[], Mapping[str, object]],
+    *,
+    key: str = "",
 ) -> Frame:
-    """A page that no one wrote, at its place, from the template of that name and what it shows."""
+    """A page that no one wrote, at its place, from the template of that name and what it shows; made once, however often it is asked for."""
     folder = place.rpartition("/")[0]
     section = place if folder in ("", "by-type") else f"{folder}/index.html"
 
+    @cache
     def content() -> tuple[str, Toc]:
         return rendered(survey, place, template, {"title": title, **shows()}), ()
 

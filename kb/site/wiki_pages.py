@@ -86,49 +86,61 @@ def wiki_frames(
     resolver: Resolver,
     outward: Mapping[str, Outward],
     stamps: Mapping[str, str],
+    kept: store.Kept,
 ) -> Iterator[Frame]:
     """Every page of the wiki and of the compiled indexes."""
+    ways = _ways(survey, resolver, outward, stamps, kept)
     for path, page in sorted(survey.pages.items()):
         target = survey.target_of(page)
         section = "indexes" if path not in survey.wiki.pages else type_place(survey, page.type)
         if target is not None:
             section = f"{survey.target_folders[target]}/index.html"
-        key = _key(survey, path, outward, stamps)
+        title, key = plain_title(page.title), _key(survey, path, ways[path])
         content = partial(_content, survey, resolver, path)
-        yield Frame(survey.places[path], plain_title(page.title), key, section, content)
+        yield Frame(survey.places[path], title, key, section, content)
 
 
-def _key(
-    survey: Survey, path: str, outward: Mapping[str, Outward], stamps: Mapping[str, str]
-) -> str:
-    """Digest of everything that a page shows."""
-    page, pages, config = survey.pages[path], survey.pages, survey.layout.config
-    near = [
-        (p, pages[p].title)
-        for p in (*survey.neighbours.get(path, ()), getattr(survey.facts.get(path), "parent", ""))
-        if p in pages
-    ]
-    citing = [(p, pages[p].title, pages[p].type) for p in survey.wiki.backlinks.get(path, ())]
-    cited = [
-        (p, survey.places[p], pages[p].title, outward[p].shape)
-        for p in survey.wiki.outlinks.get(path, ())
-    ]
-    files = [stamps[f] for f in (*outward[path].files, *outward[path].pictures)]
-    tags = [survey.tag_places.get(t) for t in tags_of(page)]
-    # Of many pages near by the most cited are drawn, which an edit far away may change.
-    own = (run_at(survey, path), survey.card_of.get(path), survey.target_of(page))
-    shown = (page.digest, survey.places[path], near, citing, cited, tags, own, files)
-    return store.digest_of(
-        repr(
-            (
-                code_digest(),
-                shown,
-                neighbourhood(survey, path),
-                config.site_repository,
-                config.local,
-            )
+def _ways(
+    survey: Survey,
+    resolver: Resolver,
+    outward: Mapping[str, Outward],
+    stamps: Mapping[str, str],
+    kept: store.Kept,
+) -> dict[str, str]:
+    """A digest of where the links of each page lead, found again by all that they may lead to."""
+    pages, places, wiki, names = survey.pages, survey.places, survey.wiki, survey.files.names
+    shapes = {path: (path, places[path], out.shape) for path, out in outward.items()}
+    # A compiled index cites pages of which the graph of the wiki does not know.
+    around = repr((survey.layout.config, survey.source_places)), store.digest_of(repr(shapes))
+
+    def inputs(path: str) -> str:
+        cited = [shapes[p] for p in wiki.outlinks.get(path, ())] if path in wiki.pages else around
+        meant = [names.meant(c[2:], pages[path]) for c in pages[path].cited if c[:2] == "[["]
+        files = [stamps[f] for f in (*outward[path].files, *outward[path].pictures)]
+        return store.digest_of(
+            repr((around[0], pages[path].digest, shapes[path], cited, meant, files))
         )
+
+    def ways(path: str) -> str:
+        return store.digest_of(repr(resolver.links(resolver.whole(path), places[path])))
+
+    return kept.each("ways", {path: inputs(path) for path in pages}, str, ways)
+
+
+def _key(survey: Survey, path: str, ways: str) -> str:
+    """Digest of everything that a page shows; `ways` is one of where its links lead."""
+    page, pages, sky = survey.pages[path], survey.pages, neighbourhood(survey, path)
+    parent, target = getattr(survey.facts.get(path), "parent", ""), survey.target_of(page)
+    # Of many pages near by the most cited are drawn, which an edit far away may change.
+    drawn = [star[0] for star in (sky["stars"] if sky else ())]
+    named = (parent, *survey.neighbours.get(path, ()), *survey.wiki.backlinks.get(path, ()), *drawn)
+    shown = (
+        (code_digest(), survey.layout.config.site_repository, page.digest, survey.places[path]),
+        [(p, survey.places[p], pages[p].title, pages[p].type) for p in named if p in pages],
+        (run_at(survey, path), survey.card_of.get(path), target, survey.target_folders.get(target)),
+        ([survey.tag_places.get(t) for t in tags_of(page)], sky, ways),
     )
+    return store.digest_of(repr(shown))
 
 
 def _content(survey: Survey, resolver: Resolver, path: str) -> tuple[str, Toc]:
