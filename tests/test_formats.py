@@ -1026,3 +1026,28 @@ def test_signs_before_lines_are_verdicts_only_where_both_stand_again_and_lines_t
     bullets = "- tile 32: 4.1 ms\n- tile 64: 3.9 ms\n+ note: machine rebooted\n- tile 128: 3.2 ms{}\n"
     for text in (bullets.format(", kept"), bullets.format(""), bullets.format(", kept") + "+ note: again\n"):
         assert not told(log("bullets.md", text)).get("discarded"), text
+
+
+def test_a_diary_of_lines_alone_is_a_trail_where_most_give_one_figure_and_no_list_of_things_is(log):
+    clock = "# 2026-03-04\n\n14:02 baseline: 120 ms\n14:32 unroll 4: 110 ms kept\n15:10 unroll 8: 131 ms reverted\n15:40 prefetch: segfault\n16:05 align 64: 104 ms kept\n"
+    answer = told(log("clock.md", clock))
+    assert [answer[k] for k in ("runs", "kept", "discarded", "crashed", "other")] == [5, 2, 1, 1, 1]
+    dated = "2026-01-28: pack the slots; cycles now 98583.\n2026-01-28: vectorize; cycles now 12369.\n2026-01-29: tried a fast path; regressed to 12400 cycles, reverted.\n"
+    answer = told(log("progress.md", dated))
+    assert (answer["runs"], answer["discarded"]) == (3, 1)
+    assert not told(log("todo.md", "- buy 2 screws\n- call about the 3 boards\n- weigh 500 g of tin\n"))["runs"]
+
+
+def test_a_table_of_names_and_scores_is_a_leaderboard(log):
+    board = "| hardware | name | score |\n|---|---|---|\n| A100 | base | 1200 |\n| A100 | fused | 1500 |\n"
+    assert told(log("board.md", board))["runs"] == 2
+    assert not told(log("parts.md", board.replace("score", "parts")))["runs"]
+
+
+def test_a_status_goes_before_what_was_proposed_and_a_mark_before_a_word_that_says_neither(log):
+    versions = "## v1\n- status: reverted\n- score: 2222\n- agent proposed: kept (overruled)\n## v2\n- status: kept\n- score: 4838\n- agent proposed: kept\n"
+    answer = told(log("versions.md", versions))
+    assert (answer["kept"], answer["discarded"]) == (1, 1)
+    sprt = "### Test 1: tables\n**Hypothesis:** H0: Elo=0, H1: Elo=50\n**Result:** ✅ PASSED - H1 accepted\n**Games:** 44\n\n### Test 2: pruning\n**Hypothesis:** H0: Elo=0, H1: Elo=50\n**Result:** ❌ stopped at 30 games\n**Games:** 30\n"
+    answer = told(log("sprt.md", sprt))
+    assert (answer["kept"], answer["discarded"], answer["checks_failed"]) == (1, 1, 0)

@@ -222,7 +222,7 @@ def role_of(column: LogColumn) -> ColumnRole:
         return marking
     answers = bool(filled) and all(c.lower() in _PASSED | _FAILED for c in filled)
     known = bool(direction_of(column.name))
-    if key in CHECKS and (answers or not numeric) or answers and known:
+    if key in CHECKS and (answers or not numeric) or answers and known and not numeric:
         return "check"
     if DELTAS & key_words(column.name) or "Δ" in column.name:
         return "metric" if known and "speedup" in words_of(column.name) else "delta"

@@ -69,6 +69,8 @@ class TextEntry:
         """The status that its title or a line `Verdict: KEPT` states."""
         texts = [m[1] for m in BRACKETS.finditer(self.unit.title)]
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
+        # `unroll 4: 110 ms kept`.
+        texts += self.pieces[-1].split()[-1:] if self.pieces[-1][:1].isdigit() else []
         words = [word for text in texts if (word := status_in(text))]
         words += [mark for mark in MARKS if mark in self.unit.title]
         decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
@@ -133,6 +135,8 @@ def _decide(entry: TextEntry, text: str) -> bool:
     status = named[2].strip("* ")
     opening = re.split(r"[.;:,!—–→]|\s-\s", status, maxsplit=1)[0].strip("* ")
     word = status_in(status) or (opening if is_status(opening) else "")
+    marks = [mark for mark in MARKS if mark in text[: named.start(2)]]
+    word = marks[0] if marks and outcome_of(word) is Outcome.OTHER else word
     if not word or kind in ("result", "results") and outcome_of(word) is Outcome.OTHER:
         return False
     # `Outcome: REGRESSION`, then `Status: DO NOT USE`: what was done goes before what was seen.
@@ -166,9 +170,9 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
         entry.continued = before
 
 
-def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
+def _runs_among(kind: str, entries: list[TextEntry], *, is_whole: bool) -> list[TextEntry]:
     """Which units of one kind are runs: what is called one; what stands below a word of its own, where most say how they came out; items
-    of a list below a status alone, or of which most were decided; other headings where most are, else those that were.
+    of a list below a status alone, of which most were decided, or that `is_whole` the text; other headings where most are, else those that were.
     """
     decided = [e for e in entries if e.outcome is not Outcome.OTHER]
     stated = [e for e in entries if e.status]
@@ -177,6 +181,10 @@ def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
             return entries
         case "list":
             under = all(e.unit.section for e in entries)
+            if is_whole:
+                # Of a diary, a line a run, most lines give figures.
+                runs = [e for e in entries if e.status or e.spoken or figures_of(e)]
+                return runs if 2 * len(runs) >= len(entries) > 2 else []
             if not decided or not under and not len(decided) * 2 >= len(entries) > 1:
                 return []
             runs = [e for e in entries if e.status or any(map(str.isdigit, e.unit.title))]
@@ -199,7 +207,8 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
         alike = [entry_of(u, runs) for u in units if u.kind == kind]
         begun = [e for e in alike if status_words(e.status) not in NOT_BEGUN]
-        accepted += [e.unit for e in _runs_among(kind, begun)]
+        is_whole = len(alike) == len(units)
+        accepted += [e.unit for e in _runs_among(kind, begun, is_whole=is_whole)]
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
     first = entries[0].unit.line.number if entries else 0
@@ -234,7 +243,7 @@ def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
     whole = {s for s, outcomes in sides.items() if len(outcomes - {Outcome.OTHER}) > 1}
     reports = [e for e in entries if not e.unit.code or e.status or figures_of(e)]
     chosen = [e for e in reports if e.unit.level != ITEM_LEVEL or bool(e.unit.section) in whole]
-    return sorted(chosen, key=lambda e: e.unit.line.number)
+    return sorted(chosen or reports, key=lambda e: e.unit.line.number)
 
 
 def figures_of(entry: TextEntry) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import takewhile, zip_longest
 from pathlib import Path
 
-from kb.formats.columns import LogColumn, status_weight
+from kb.formats.columns import LogColumn, is_aim, key_of, status_weight
 from kb.formats.entries import (
     BRACKETS,
     ORNAMENTS,
@@ -70,6 +70,7 @@ def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
         return bool(layout.decided or layout.direction or numbered)
     # Numbered and dated rows with a score are a trail, whichever way the score goes.
     evidence = layout.direction or roles & {"delta", "rank"} or numbered and "time" in roles
+    evidence = evidence or aim and is_aim(key_of(aim))
     described = "text" in roles or numbered and "lever" in roles or "rank" in roles
     proven = numbered or aim and (status or loose)
     return bool(described and proven and (status or evidence))
@@ -149,14 +150,17 @@ def _record(entry: TextEntry, figures: dict[str, str], *, tabled: bool) -> Recor
 
 
 def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Record]:
-    """Entries as records. A column of statuses goes before what single lines close with."""
+    """Entries as records. A column of statuses goes before what single lines close with, unless most declare one by themselves."""
     figures = [
         {n: e.fields[n] for n in columns if n in e.fields} | spoken
         for e, spoken in zip(entries, with_spoken(entries), strict=True)
     ]
     tabled = bool(columns)
     records = [_record(e, f, tabled=tabled) for e, f in zip(entries, figures, strict=True)]
-    if any(status_weight(LogColumn(n, [f.get(n, "") for f in figures])) for n in columns):
+    declared = 2 * sum(bool(e.declared) for e in entries) > len(entries)
+    if not declared and any(
+        status_weight(LogColumn(n, [f.get(n, "") for f in figures])) for n in columns
+    ):
         for record in records:
             record.cells.pop("status", None)
     return records
@@ -168,7 +172,7 @@ def _tells(entries: Sequence[TextEntry]) -> bool:
     figures = with_spoken(entries)
     names = Counter(n for f in figures for n in f if direction_of(n))
     alike = 2 * max(names.values(), default=0) > len(entries) > 2
-    if alike and all(e.unit.kind.startswith("run") for e in entries):
+    if alike and all(e.unit.kind.startswith(("run", "list")) for e in entries):
         return True
     if not decided or 2 * len(decided) < len(entries):
         return False
