@@ -4,6 +4,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -193,17 +194,13 @@ def moment(value: object) -> str:
         whole = text.partition(".")[0]
         if text.replace(".", "", 1).isascii() and text.replace(".", "", 1).isdigit():
             return moment(float(text)) if 9 <= len(whole) <= 13 else ""
-        if text[4:5] != "-" or text[7:8] != "-":
-            return ""
-        try:
+        with suppress(ValueError):
             datetime.fromisoformat(text)
-        except ValueError:
-            return ""
-        return text.replace(" ", "T")
+            return text.replace(" ", "T")
+        return ""
     # A number that no clock shows, or a small counter, is no time: 1990 to 2100 is.
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value < 1e13:
         return ""
     seconds = value / 1000 if value > 1e11 else value
-    if not 631_152_000 <= seconds <= 4_102_444_800:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    known = 631_152_000 <= seconds <= 4_102_444_800
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}" if known else ""
