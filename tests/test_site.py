@@ -29,8 +29,10 @@ pytest.importorskip("mkdocs", reason="the site extra is not installed")
 from kb import KbError, site, store  # noqa: E402
 from kb.build import build  # noqa: E402
 from kb.page import read  # noqa: E402
+from kb.schema import TYPES  # noqa: E402
 from kb.site.body import LARGEST_OPEN, Destination, body_of  # noqa: E402
 from kb.site.links import site_paths, url_between  # noqa: E402
+from kb.site.survey import plural  # noqa: E402
 from kb.site.templating import plain_title  # noqa: E402
 from kb.verbs.site_build import slice_now  # noqa: E402
 
@@ -119,6 +121,11 @@ def test_a_link_that_would_run_something_is_no_link(href, tmp_path):
     layout = write(tmp_path, {"wiki/a.md": f"# A\n\n[click](<{href}>) ![pic](<{href}>) <{href}>\n"})
     published(layout)
     assert "<a " not in content(layout, "a.html").split("<details class=\"kb-fold")[0]
+
+
+def test_a_type_is_headed_as_the_vocabulary_has_it_and_any_other_by_its_word():
+    assert {plural(t.name) == t.plural for t in TYPES.values()} == {True}
+    assert [plural(name) for name in ("page", "open-question")] == ["Other pages", "Open questions"]
 
 
 def test_harmless_tags_pass_only_bare_and_in_pairs():

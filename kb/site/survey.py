@@ -11,20 +11,14 @@ from kb import page, refuted, store, trail
 from kb.graph import Files, Graph, graph_of
 from kb.page import Page
 from kb.refuted import Card
-from kb.schema import PAGE_TYPES
+from kb.schema import TYPES
 from kb.site.captures import Captures, captures_of, place_of_source
 from kb.site.links import name_of, site_paths
 from kb.trail import Facts
 from kb.trail.levers import key_of
 from kb.trail.standing import Standing, standing_of
 
-TYPE_ORDER = tuple(t.name for t in PAGE_TYPES)
-_PLURALS = {
-    "hypothesis": "Hypotheses",
-    "analysis": "Analyses",
-    "index": "Index pages",
-    "page": "Other pages",
-}
+TYPE_ORDER = tuple(TYPES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +202,11 @@ def survey_of(layout: store.Layout, db: sqlite3.Connection, kept: store.Kept) ->
 
 
 def plural(type_name: str) -> str:
-    """Name of a page type as a heading."""
+    """Name of a page type as a heading: as the vocabulary has it, else the word with an s."""
+    if type_name in TYPES:
+        return TYPES[type_name].plural
     spaced = type_name.replace("-", " ").replace("_", " ").capitalize()
-    return _PLURALS.get(type_name) or f"{spaced}s"
+    return "Other pages" if type_name == "page" else f"{spaced}s"
 
 
 def type_place(survey: Survey, type_name: str) -> str:
