@@ -707,6 +707,21 @@ def test_an_index_is_asked_anew_under_a_prompt_that_was_changed(base):
     assert [m.origin for p in questions.regenerate_packets(layout, "hypothesis") for m in p.material] == ["Operator fusion", "Graphs"]
 
 
+def test_what_rules_doubt_of_an_index_is_asked_once_more_and_then_a_person_may_let_it_in(base, kb_command):
+    layout = base()
+    layout.indexes.mkdir(exist_ok=True)
+    (layout.indexes / "hypothesis.md").write_text(INDEX)
+    (packet,) = questions.regenerate_packets(layout, "hypothesis")
+    queue.offer(layout, [packet])
+    reply = {"notes": [{"topic": "Operator fusion", "sentences": [{"text": "Every fusing of passes cut latency by 4 %.", "quote": "Fusing two passes cut latency by 4 %"}]}]}
+    attempt, db = queue.ReplyAttempt(by="t", text=json.dumps(reply)), store.state(layout)
+    assert [settling.settle(layout, db, packet, attempt, today="2026-11-22").state for _ in range(2)] == ["returned", "undecided"]
+    assert notes_in(layout, "hypothesis") is None
+    assert packet.id in kb_command("review", cwd=layout.root, ok=(1,)).stdout
+    assert "wrote sources/notes/hypothesis.json" in kb_command("review", packet.id, "--admit", cwd=layout.root).stdout
+    assert set(notes_in(layout, "hypothesis").topics) == {"Operator fusion"}
+
+
 def test_the_profile_index_takes_no_advice(base):
     layout = base()
     layout.indexes.mkdir(exist_ok=True)

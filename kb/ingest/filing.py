@@ -33,7 +33,7 @@ def pages_with(
 
     A page that is not there is made where a draft names it. Reads all, writes nothing.
     """
-    by_page: dict[str, list[Claim]] = defaultdict(list)
+    by_page = defaultdict[str, list[Claim]](list)
     claims = tuple(claims)
     for claim in claims:
         by_page[claim.page].append(claim)
@@ -92,7 +92,7 @@ _PLAIN = ("type", "created", "updated", "origin", "status")
 def _filled(
     path: str, data: bytes, claims: list[Claim], titles: Mapping[str, str], home: str
 ) -> bytes:
-    sections: dict[str, list[Claim]] = defaultdict(list)
+    sections = defaultdict[str, list[Claim]](list)
     for claim in claims:
         sections[claim.section].append(claim)
     blocks = {f"{BLOCK}-{slug_of(name)}": (name, held) for name, held in sections.items()}
@@ -164,7 +164,7 @@ def _escaped(text: str) -> str:
 
 
 def _disputed(conflicts: Iterable[Conflict]) -> dict[str, list[Conflict]]:
-    by_page: dict[str, list[Conflict]] = defaultdict(list)
+    by_page = defaultdict[str, list[Conflict]](list)
     for conflict in conflicts:
         for page in {conflict.first.page, conflict.second.page}:
             by_page[page].append(conflict)

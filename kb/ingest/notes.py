@@ -11,8 +11,12 @@ from kb.ingest.replies import IndexNotes
 from kb.source import FiledNotes, facts_by_topic, notes_in, path_of_notes
 
 
-def note_reasons(notes: IndexNotes, passages: tuple[Quotable, ...], *, index: str) -> Iterator[str]:
-    """Everything that keeps notes out: a topic that was not asked, a sentence that its quote does not carry, advice in the profile index."""
+def note_reasons(
+    notes: IndexNotes, passages: tuple[Quotable, ...], *, index: str
+) -> Iterator[tuple[str, bool]]:
+    """Everything that keeps notes out, and whether rules only doubt it: a topic that was not asked, a sentence that its quote does not carry,
+    advice in the profile index.
+    """
     for note in notes.notes:
         for sentence in note.sentences:
             ruling = ruling_on(sentence.text, sentence.quote, origin=note.topic, passages=passages)
@@ -22,7 +26,7 @@ def note_reasons(notes: IndexNotes, passages: tuple[Quotable, ...], *, index: st
                 f"“{advice[0]}” is advice, which the profile index holds none of" if advice else ""
             )
             if reason:
-                yield f"{note.topic}: {sentence.text}: {reason}"
+                yield f"{note.topic}: {sentence.text}: {reason}", ruling.undecided and not advice
 
 
 def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:

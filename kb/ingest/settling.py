@@ -6,7 +6,7 @@ run files what entered and asks for nothing twice.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -23,12 +23,12 @@ from kb.ingest.admission import (
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
-from kb.ingest.queue import ReplyAttempt, record
+from kb.ingest.queue import ReplyAttempt, answers_to, record
 from kb.ingest.records import file_record, record_reasons
 from kb.ingest.replies import Drafts, IndexNotes, Unreadable, read_reply
 from kb.ingest.tasks import task_named
 from kb.packs import PackParts, strategy_reasons
-from kb.source import PageRecord
+from kb.source import INDEXES, PageRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +54,25 @@ def settle(
     *,
     today: str,
     second: SecondReader | None = None,
+    decided: bool = False,
 ) -> Settlement:
     """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are.
 
-    A `second` reader has the last word on what rules do not refuse; without one their doubts have it.
+    A `second` reader has the last word on what rules do not refuse; without one their doubts have it, until a person has `decided`. What
+    they doubt of an index's prose is asked once more before.
     """
     admission = ruling_of(layout, db, packet, attempt.text)
-    if second and admission.ruled:
+    if decided:
+        certain = tuple(r for r in admission.rejected if not r.undecided)
+        admission = replace(admission, rejected=certain)
+    elif second and admission.ruled:
         admission = admission.without(second(packet, admission.ruled))
     else:
         admission = admission.without(admission.doubts)
     rejected = admission.rejected
     # What waits for a second reader is not returned before that has spoken; what only rules doubt is, beside what they refuse.
-    open_ones = [r.undecided for r in rejected]
+    again = packet.task not in INDEXES or answers_to(layout, packet.id) is not None
+    open_ones = [r.undecided and again for r in rejected]
     kept = msgspec.structs.replace(
         attempt,
         reasons=tuple(": ".join(filter(None, (r.claim or r.page, r.reason))) for r in rejected),
@@ -94,17 +100,19 @@ def ruling_of(
         wiki = wiki_of(layout, db)
         return admission_of(reply.drafts, packet, wiki, entered_before=entered_before)
     passages = passages_of(packet)
-    reasons = [*_missing_quotes(reply, passages), *_reasons(reply, passages, index=packet.task)]
-    return Admission(rejected=tuple(Rejection(packet.subject, "", r) for r in reasons))
+    reasons = [(r, False) for r in _missing_quotes(reply, passages)]
+    if isinstance(reply, IndexNotes):
+        objections = note_reasons(reply, passages, index=packet.task)
+        reasons += (r for r in objections if not (entered_before and r[1]))
+    reasons += ((r, False) for r in _reasons(reply, passages))
+    return Admission(rejected=tuple(Rejection(packet.subject, "", *r) for r in reasons))
 
 
-def _reasons(reply: object, passages: tuple[Quotable, ...], *, index: str) -> Iterable[str]:
+def _reasons(reply: object, passages: tuple[Quotable, ...]) -> Iterable[str]:
     """What else keeps a reply out which drafts no page."""
     match reply:
         case PageRecord():
             return record_reasons(reply)
-        case IndexNotes():
-            return note_reasons(reply, passages, index=index)
         case PackParts():
             return strategy_reasons(reply, passages)
     return ()
@@ -169,7 +177,7 @@ def refile(
 ) -> tuple[str, ...]:
     """File replies that are kept as entered, as their first filing may have been cut short, but none of a source whose claims
     were withdrawn. Returns the pages that this changed."""
-    changed: list[str] = []
+    changed = list[str]()
     for packet, text in settled:
         admission = ruling_of(layout, db, packet, text, entered_before=True)
         if not admission.rejected and not any(

@@ -68,6 +68,7 @@ def _admitted(name: str, layout: store.Layout, caller: Caller) -> str:
     caller.build(layout)
     with closing(store.state(layout)) as db:
         kept, packet = answers.attempts[-1], packet_at(layout, name)
-        done = settle(layout, db, packet, kept, today=caller.today, second=lambda *_: ())
+        done = settle(layout, db, packet, kept, today=caller.today, decided=True)
     caller.build(layout)
-    return f"{name}: {len(done.admitted)} claims entered"
+    wrote = "".join(f"; wrote {page}" for page in done.pages)
+    return f"{name}: {len(done.admitted)} claims entered{wrote}"
