@@ -340,6 +340,24 @@ def test_what_is_tried_at_a_value_is_not_tried_with_it_but_a_flag_is_and_an_opti
     assert (move.key, move.before, move.value) == ("decay", "0.1", "0.2")
 
 
+TRIED = """# What failed
+
+- Deferred read (round nine): saved one launch, but the allocator placed `beta_projection` over the buffer of `softplus` and the sums were wrong.
+- Wider rows: the accumulators spilled, so occupancy fell.
+- Second queue: no gain, the copies wait for the same engine.
+"""
+
+
+def test_what_a_statement_goes_on_to_say_is_met_beside_what_it_tried_and_by_itself_is_not(make_base):
+    layout = make_base({"wiki/negative-results.md": TRIED})
+    build(layout)
+    gate = Gate(store.state(layout))
+    first = gate.check(Proposal("Let the kernel read the raw `beta_projection` and skip `softplus`."))
+    assert (first.outcome, first.matches[0].path) == ("distinguish", "wiki/negative-results.md")
+    assert gate.check(Proposal("Raise occupancy by smaller blocks of shared memory.")).outcome == "clear"
+    assert gate.check(Proposal("Compute wider rows.")).outcome == "distinguish"
+
+
 def test_naming_the_page_and_what_differs_clears_it_and_is_recorded(gate):
     stem = PREFETCH.rsplit("/", 1)[-1].removesuffix(".md")
     text = f"**Hypothesis**: `--prefetch=8` hides load latency. Unlike {stem}, the loads now go to remote memory, where no hardware prefetcher runs."

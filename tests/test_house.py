@@ -27,7 +27,7 @@ BUDGETS = {
     "site": 2281,  # +14: a page is made again only where what it shows changed.
     "research": 2225,
     "profiles": 1602,
-    "refuted": 1910,  # +32: what a page tells of the outcome, headings that say what was tried came to, READMEs.
+    "refuted": 1900,  # +22: what a page tells of the outcome, headings that say what was tried came to, READMEs.
     "slices": 1670,
     "lint": 1225,  # +104: what the hypothesis index and the profile index may hold.
     "indexes": 1080,

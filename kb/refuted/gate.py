@@ -19,7 +19,7 @@ from itertools import product
 from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import Aim, aim_of_proposal, terms_in
+from kb.refuted.intent import REASON, Aim, aim_of_proposal, terms_in
 from kb.refuted.likeness import (
     by_value,
     differences,
@@ -196,6 +196,7 @@ class Gate:
         earlier = " and (date, serial, evidence) < (?, ?, ?)" if question.at else ""
         sums: dict[tuple[int, str], float] = defaultdict(float)
         most: dict[tuple[int, str], float] = defaultdict(float)
+        claiming: set[tuple[int, str]] = set()
         pulling: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
             where t.term in ({",".join("?" * len(terms))}){earlier}"""
@@ -204,9 +205,12 @@ class Gate:
             worth = weights[term] * weight * rare(term) * _kinship(question.target, target)
             sums[place] += worth
             most[place] = max(most[place], worth)
+            if weight > REASON:
+                claiming.add(place)
             if term[0] == "=" and term[1:] in question.pulls:
                 pulling.add(place)
-        near = sorted(sums, key=lambda place: (-sums[place], place))[:_CANDIDATES]
+        # Of cards that share words of what was tried, and not only of why it failed.
+        near = sorted(claiming, key=lambda place: (-sums[place], place))[:_CANDIDATES]
         length = math.hypot(*weights.values())
         ranked = []
         for place in {*near, *pulling}:
@@ -221,7 +225,10 @@ class Gate:
         if (number, target) not in self.cards:
             query = "select row from card where number = ?"
             card = value_of(self.db.execute(query, (number,)).fetchone()[0], Card)
-            words = (w * self.rarity.of(term, target) for term, w in card.aim.terms.items())
+            # A statement is about what was tried: what it says of why adds nothing to its length.
+            least = REASON * card.is_statement
+            terms = ((t, w) for t, w in card.aim.terms.items() if w > least)
+            words = (w * self.rarity.of(term, target) for term, w in terms)
             pulls = self.rarity.pulls(card.aim, card.target)
             self.cards[number, target] = card, math.hypot(*words), pulls
         return self.cards[number, target]

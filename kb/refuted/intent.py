@@ -139,9 +139,9 @@ def aim_of_proposal(text: str, levers: Iterable[str] = ()) -> Aim:
     return _aim(parts or [_Part("claim", readable(text))], [w for w in (*levers, *labelled) if w])
 
 
-def aim_of_text(text: str) -> Aim:
-    """Aim of one sentence or list item."""
-    return _aim([_Part("claim", readable(text))], [])
+def aim_of_text(text: str, *, because: str = "") -> Aim:
+    """Aim of one sentence or list item; `because` adds words of what else is said of it."""
+    return _aim([_Part("claim", readable(text))], [], because=because)
 
 
 def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant: str = "") -> Aim:
@@ -199,13 +199,13 @@ def _wording(claims: list[str]) -> str:
 
 
 # What a page is about stands in its title and in the names of what it moves; why it failed speaks of much else.
-_TOPIC, _REASON = 2.0, 0.5
+_TOPIC, REASON = 2.0, 0.5
 
 
 def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> dict[str, float]:
     """How much of the text each word and number carries. A lever that does not stay is counted as well, by its key, and carries nothing."""
     moved = [m for m in moves if m.role is not Role.HELD]
-    terms = {term: _REASON for term in terms_in(because)}
+    terms = {term: REASON for term in terms_in(because)}
     for part in parts:
         if part.kind != "setup":
             weight = _TOPIC if part.kind == "title" else 1.0

@@ -118,9 +118,6 @@ _ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
-# Between the settings of a row stand marks and joining words, and no verb.
-_ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
-_ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
 _BLANKS = regex(r"[ \t]{2,}")
@@ -163,10 +160,9 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     mentions = mentions_in(text)[:_MOST]
     if not mentions:
         return ()
-    rows = _rows(text, mentions)
     moves: dict[str, Move] = {}
     for mention in mentions:
-        move = _move(text, mention, moved=moved, in_row=mention.start in rows)
+        move = _move(text, mention, moved=moved)
         if move is None:
             continue
         known = moves.get(move.key)
@@ -216,21 +212,7 @@ def _edit(gone: str, come: str) -> Move | None:
     return move_of(options[-1] if options else name[1], f"{before}→{value}", role=Role.MOVED)
 
 
-def _rows(text: str, mentions: tuple[Mention, ...]) -> set[int]:
-    """Where settings stand that are told in a row: the point at which something is tried, and not what is tried."""
-    starts: set[int] = set()
-    row: list[Mention] = []
-    for mention in (*mentions, None):
-        if not (
-            mention and mention.value and row and _ROW.fullmatch(text, row[-1].end, mention.start)
-        ):
-            starts |= {m.start for m in row} if len(row) >= _ROW_FROM else set()
-            row = []
-        row += [mention] if mention and mention.value and mention.name[:1] != "-" else []
-    return starts
-
-
-def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | None:
+def _move(text: str, mention: Mention, *, moved: bool) -> Move | None:
     key = canonical(switch_of(mention.name)[0])
     if len(key) < 2 or len(key) < 4 and not mention.value and mention.name[:1] != "-":
         return None
@@ -240,9 +222,7 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
     role = role_in(text, mention, moved=moved)
     if before and role is not Role.HELD:
         role = Role.MOVED
-    return Move(
-        key, mention.name, value, before, way, Role.HELD if in_row and role is Role.SET else role
-    )
+    return Move(key, mention.name, value, before, way, role)
 
 
 def _cue_before(text: str, mention: Mention) -> str:

@@ -7,9 +7,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from types import MappingProxyType
 
-from kb.refuted.intent import Aim
+from kb.refuted.intent import REASON, Aim
 from kb.refuted.moves import Move, pulled
 
 # Few texts tell little of what is rare: a word counts as if so many more lacked it.
@@ -59,14 +58,17 @@ class Rarity:
 
 
 def counts_of(
-    aims: Iterable[tuple[str, Aim]], *, beside: Mapping[str, Counts] = MappingProxyType({})
+    aims: Iterable[tuple[str, Aim]], *, beside: Mapping[str, Counts] | None = None
 ) -> dict[str, Counts]:
-    """Counts among (target, aim) pairs, by target and of all (''); `beside` are those of others that count as well."""
-    counts = defaultdict(Counter, {name: Counter(terms) for name, (_, terms) in beside.items()})
-    sizes = Counter({name: size for name, (size, _) in beside.items()})
+    """Counts among (target, aim) pairs, by target and of all (''); `beside` those of runs, they are of statements, of which only what was
+    tried counts, and not why it failed.
+    """
+    runs = beside or {}
+    counts = defaultdict(Counter, {name: Counter(terms) for name, (_, terms) in runs.items()})
+    sizes = Counter({name: size for name, (size, _) in runs.items()})
     for target, aim in aims:
         for name in {"", target}:
-            counts[name].update(aim.terms.keys())
+            counts[name].update(t for t, w in aim.terms.items() if beside is None or w != REASON)
             sizes[name] += 1
     return {name: (sizes[name], counts[name]) for name in sizes}
 

@@ -98,7 +98,9 @@ def statement_in(
         (text[ends.end() :] if ends else because)[:500].strip(),
         delta[0] if delta else "",
         cites_on(page, lines),
-        aim_of_text(about or (led[1] if led else text[:LONGEST])),
+        aim_of_text(
+            about or (led[1] if led else text[:LONGEST]), because=f"{text} {because}"[:LONGEST]
+        ),
     )
 
 
