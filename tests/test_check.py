@@ -420,6 +420,18 @@ def test_a_receipt_is_the_same_for_the_same_question_and_another_for_another(gat
     )
 
 
+def test_of_two_failures_of_a_page_that_are_as_near_always_the_same_is_told(make_base, kb_command, monkeypatch):
+    rows = ("prefetch deeper queues warm", "warm prefetch deeper queues", "queues prefetch warm deeper", "deeper warm prefetch queues")
+    layout = make_base({**TRAIL, "wiki/experiments/engine/OBSERVATIONS.md": "# Notes\n\n## Dead ends\n\n" + "".join(f"- {row}\n" for row in rows)})
+    kb_command("build", cwd=layout.root)
+    claims = set()
+    for seed in "12345678":
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        answer = json.loads(kb_command("check", "-", "--format", "json", cwd=layout.root, text_in="prefetch queues deeper, warm", ok=(0, 3)).stdout)
+        claims |= {m["claim"] for m in answer["matches"] if m["path"].endswith("OBSERVATIONS.md")}
+    assert len(claims) == 1 and claims <= {*rows}
+
+
 def test_a_batch_answers_as_single_questions_do(make_base, kb_command):
     layout = make_base(TRAIL)
     texts = {"a": "`--prefetch=8` hides load latency.", "b": "Compress the replies with zstd."}

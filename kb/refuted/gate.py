@@ -110,9 +110,14 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A match, whether it `decides` by its lever, and whether its words do (`speaks`): a failure elsewhere is met by its lever only."""
+    """A card that a proposal meets: how, by which lever, and how near. Whether it `decides` by its lever, and whether its words do
+    (`speaks`): a failure elsewhere is met by its lever only.
+    """
 
-    match: Match
+    card: Card
+    kind: str
+    lever: Move | None
+    score: float
     decides: bool
     speaks: bool
 
@@ -144,13 +149,13 @@ class Gate:
             self.rarity.pulls(aim, target),
         )
         best: dict[str, _Meeting] = {}
-        meetings = [self._meeting(question, *ranked) for ranked in self._ranked(question)]
-        for met in sorted(meetings, key=lambda m: (-m.match.score, m.match.path)):
-            best.setdefault(met.match.path, met)
-        shown = [m for m in best.values() if m.match.score >= _SHOWN or m.decides][:_MOST_MATCHES]
+        meetings = (self._meeting(question, *ranked) for ranked in self._ranked(question))
+        for met in sorted(meetings, key=lambda m: (-m.score, m.card.evidence)):
+            best.setdefault(met.card.evidence, met)
+        shown = [m for m in best.values() if m.score >= _SHOWN or m.decides][:_MOST_MATCHES]
         groups = groups_of(self.db, question.pulls.values(), target=target, at=at)
-        outcome = _outcome(shown, groups)
-        matches = tuple(m.match for m in shown)
+        matches = tuple(_match(question, met) for met in shown)
+        outcome = _outcome(shown, matches, groups)
         content = [
             proposal.text.strip(),
             *proposal.levers,
@@ -213,7 +218,9 @@ class Gate:
         near = sorted(claiming, key=lambda place: (-sums[place], place))[:_CANDIDATES]
         length = math.hypot(*weights.values())
         ranked = []
-        for place in {*near, *pulling}:
+        for place in sorted(
+            {*near, *pulling}
+        ):  # Of two that are as near, always the same one counts.
             card = self._card(place[0], question.target)
             # One word in common, alone, may be chance: none counts for more than half of what is shared.
             shared = sums[place] - max(0.0, most[place] - _HALF * sums[place])
@@ -236,8 +243,7 @@ class Gate:
     def _meeting(self, question: _Question, candidate: _Candidate, cosine: float) -> _Meeting:
         card, _, pulls = candidate
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
-        by_then = question.at is None or later is not None and later.order < question.at
-        card = as_of(card, by_then=by_then)
+        card = as_of(card, by_then=question.at is None or bool(later and later.order < question.at))
         alike = likeness_of(question.pulls, pulls)
         if not alike.lever and cosine >= _SHOWN:
             alike = by_value(question.pulls, pulls, question.aim.terms)
@@ -253,11 +259,12 @@ class Gate:
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
-        is_named = own and _name_words(card.evidence) <= question.aim.terms.keys()
-        near = (score >= _ALIKE or is_named) and not _apart(question.aim, card.aim)
-        speaks = near and question.target in ("", card.target)
-        worth = min(1.0, score * (_HALF if card.is_statement else 1.0))
-        return _Meeting(_match(question, card, kind, lever, worth), decides, speaks)
+        near = score >= _ALIKE or own and _name_words(card.evidence) <= question.aim.terms.keys()
+        speaks = (
+            near and question.target in ("", card.target) and not _apart(question.aim, card.aim)
+        )
+        worth = round(min(1.0, score * (_HALF if card.is_statement else 1.0)), 3)
+        return _Meeting(card, kind, lever, worth, decides, speaks)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -269,13 +276,13 @@ def _name_words(path: str) -> frozenset[str]:
     return words if len(words) > 1 else frozenset([path])
 
 
-def _match(question: _Question, card: Card, kind: str, lever: Move | None, score: float) -> Match:
-    shown = lever or next(iter(card.levers), Lever(card.title))
-    diffs = _scope(question, card, lever)
+def _match(question: _Question, met: _Meeting) -> Match:
+    card, shown = met.card, met.lever or next(iter(met.card.levers), Lever(met.card.title))
+    diffs = _scope(question, card, met.lever)
     return Match(
         path=card.evidence,
         anchor=card.anchor,
-        kind=kind,
+        kind=met.kind,
         lever=shown.name,
         value=shown.value,
         scope_diff=diffs,
@@ -283,7 +290,7 @@ def _match(question: _Question, card: Card, kind: str, lever: Move | None, score
         because=card.because,
         delta=card.delta,
         date=card.date,
-        score=round(score, 3),
+        score=met.score,
         target=card.target,
         claim=card.claim,
         status=card.status,
@@ -350,23 +357,25 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     return ""
 
 
-def _outcome(meetings: list[_Meeting], groups: tuple[LeverGroup, ...]) -> str:
+def _outcome(
+    meetings: list[_Meeting], matches: tuple[Match, ...], groups: tuple[LeverGroup, ...]
+) -> str:
     """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism;
     clear: neither, or each met by what differs. A statement, or a run of which nobody can tell how it came out, never makes a repeat
     alone; a tie of the same value asks for a difference.
     """
-    near = []
-    for met in meetings:
-        answered = met.match.acknowledged or met.match.status == "reopened"
-        if not answered and (met.decides or met.speaks):
-            near.append(met)
+    near = [
+        (met, match)
+        for met, match in zip(meetings, matches, strict=True)
+        if not match.acknowledged and match.status != "reopened" and (met.decides or met.speaks)
+    ]
     if any(
-        m.decides
-        and m.match.kind == "same-value"
-        and not m.match.scope_diff
-        and m.match.source == "experiment"
-        and m.match.status not in ("unread", "tried")
-        for m in near
+        met.decides
+        and match.kind == "same-value"
+        and not match.scope_diff
+        and match.source == "experiment"
+        and match.status not in ("unread", "tried")
+        for met, match in near
     ):
         return "repeat"
     return "distinguish" if near or any(g.has_tie for g in groups) else "clear"
