@@ -482,7 +482,8 @@ def test_a_heading_says_what_was_tried_came_to_and_a_column_of_signed_changes_ne
     assert [row[3].partition(" ·")[0] for row in said(table, "wiki/notes.md")] == ["CUDA graphs"]
 
 
-def test_a_readme_that_tells_more_than_it_leads_to_is_its_owners_notes():
+def test_the_readme_of_a_folder_of_runs_that_tells_more_than_it_leads_to_is_its_owners_notes():
     text = "# Runs\n\n## Huge pages\n\nTried huge pages, no gain, reverted.\n\n## Arena\n\nKept.\n"
-    assert len(said(text, "wiki/README.md")) == 1
-    assert not said(text + "".join(f"- [{n}]({n}.md)\n" for n in range(4)), "wiki/README.md")
+    assert len(said(text, "wiki/experiments/README.md")) == 1
+    assert not said(text + "".join(f"- [{n}]({n}.md)\n" for n in range(4)), "wiki/experiments/README.md")
+    assert not said(text, "wiki/README.md")

@@ -17,6 +17,8 @@ from kb.schema import (
     label_kind,
     names_run,
     outcome_verdict,
+    records_run,
+    type_of_folder,
     type_of_place,
 )
 from kb.store import digest_of, is_inner, row_of
@@ -152,9 +154,11 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     }
     signs |= {"measured"} if _measured(document) else set()
     outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
-    if outer and _concludes(
-        document, outer, is_run=place == "experiment", measured="measured" in signs
-    ):
+    # Right in a folder of runs lie runs, and the record of one in a folder of its own; what lies beside that may tell of many.
+    *_, above, name = ["", *path.removesuffix(".md").split("/")]
+    is_run = type_of_folder(above) == "experiment" or records_run(above, name, reports=True)
+    is_run = is_run and place == "experiment"
+    if outer and _concludes(document, outer, is_run=is_run, measured="measured" in signs):
         signs.add("concluded")
     return tuple(sorted(signs - {""}))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kb.graph.paths import target_of
 from kb.page import Page
 from kb.refuted.intent import Aim, aim_of_text
-from kb.schema import NOTES
+from kb.schema import NOTES, type_of_place
 from kb.text import sentences_of
 from kb.text.reports import ReportKind
 from kb.trail.reported import report_in
@@ -53,10 +53,10 @@ CROSSES = "❌✗✘🚫"
 
 def is_note(page: Page) -> bool:
     """Whether a page holds its owner's notes on what was done: it is of no type of its own, a note or decision as other wikis keep them,
-    or a README that has more sections than pages to lead to.
+    or the README of a folder of runs, where it has more sections than pages to lead to.
     """
     words = {page.field("type").lower(), *page.folder.lower().split("/")}
-    tells = page.type == "index" and page.stem.lower() == "readme"
+    tells = page.type == "index" and type_of_place(page.path)[0] == "experiment"
     tells = tells and sum(".md" in href for href in page.cited) < len(page.sections)
     typed = any(words & {name, folder} for name, folder in NOTES.items())
     return page.type == "page" or tells or typed

@@ -60,7 +60,7 @@ class RunAim:
 _FAILED_LIST = regex(
     r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
     r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
-    r"backfired|fell flat|\bno luck\b|in vain\b|\bflop(?:s|ped)\b|\bduds?\b|lost causes?",
+    r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?",
     re.IGNORECASE,
 )
 # What was tried, and what it came to.
@@ -224,8 +224,7 @@ class _ListPart:
     @property
     def is_section(self) -> bool:
         """Whether what stands here tells of one thing, below its own heading."""
-        by_itself = self.is_item or not self.mode
-        return self.head is not None and self.head.level > 1 and self.is_open and by_itself
+        return self.head is not None and self.head.level > 1 and self.is_open and not self.mode
 
     @property
     def lists(self) -> bool:
@@ -238,7 +237,8 @@ def _list_parts(page: Page, document: Document) -> Iterator[_ListPart]:
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield _ListPart(None, range(heads[0] if heads else len(blocks)), range(1, 1))
     mode, level, anchor = "", 0, ""
-    name = " ".join(plain_words(page.path.rpartition("/")[2].removesuffix(".md")))
+    file = page.path.rpartition("/")[2].removesuffix(".md")
+    name = " ".join(plain_words(file)) if page.type in ("page", "analysis", "observation") else ""
     for at, stop in pairwise((*heads, len(blocks))):
         head, title = blocks[at], blocks[at].plain
         end = blocks[stop].line if stop < len(blocks) else page.lines + 1
@@ -266,7 +266,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         reported, read_to = [], 0
         if part.is_item and part.is_open:
             reported = [*_of_heading(page, document, part)]
-        if not reported and part.is_section and notes:
+        elif part.is_section and notes:
             tells_outcome = label_kind(part.title) == "outcome"
             mentions = tells_outcome or not of_decision
             if mentions and (has_failed or not tells_outcome):

@@ -107,6 +107,7 @@ PAGE_TYPES = (
         folders=("experiments", "kernel_experiments"),
         names=("experiment", "kernel-experiment"),
         also={
+            "exp": "exps",
             "trial": "trials",
             "run": "runs",
             "spike": "spikes",
