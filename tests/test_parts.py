@@ -147,3 +147,13 @@ def test_of_a_form_the_ticked_box_counts_a_mark_behind_the_figures_and_nothing_t
     assert run("# Inline\n\n## Results\n\n- accuracy = 53.73 % ❌\n", path)[1] == "refuted"
     assert run("# Inline\n\n## Results\n\n- accuracy = 53.73 % ❌\n- speed = 12 ms ✅\n", path)[1] != "refuted"
     assert run("# Inline\n\nStatus: **DRAFT / SCREEN PENDING**\n\nA loss is rejected at once.\n", path)[1] not in ("refuted", "supported")
+
+
+def test_headings_that_call_themselves_runs_are_by_their_figures_whatever_they_say_of_them():
+    text = "# Kernel diary\n\n## EXP-11 wider tiles\n1.99 ms before, 1.92 ms after.\nVerdict: in.\n\n## EXP-12 split k\n2.40 ms, 1.92 ms before.\nVerdict: out.\n\n## EXP-13 cp.async\n1.92 ms before, 1.71 ms after.\nVerdict: in. (EXP-12 was rejected, remember.)\n"
+    assert [name for name, _ in verdicts(text)] == ["exp-11-wider-tiles", "exp-12-split-k", "exp-13-cpasync"]
+    assert "refuted" not in dict(verdicts(text)).values()
+
+
+def test_a_form_that_names_what_may_be_said_says_nothing():
+    assert run("# Template\n\n**Status:** Refuted | Supported | Inconclusive\n", "wiki/experiments/2026-01-01-template.md")[1] not in ("refuted", "supported")

@@ -487,3 +487,24 @@ def test_the_readme_of_a_folder_of_runs_that_tells_more_than_it_leads_to_is_its_
     assert len(said(text, "wiki/experiments/README.md")) == 1
     assert not said(text + "".join(f"- [{n}]({n}.md)\n" for n in range(4)), "wiki/experiments/README.md")
     assert not said(text, "wiki/README.md")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## 失败的尝试\n\n- 算子融合：提升 15%，已合并",
+        "## Что не сработало\n\n- Ещё не пробовали: тензорные ядра",
+        "Removed the global mutex. It was the bottleneck: 30% gone.",
+        "Larger cache_size was a win: 64 MB -> 256 MB gave 1.25x.",
+        "Avoid discard in shaders.",
+        "What if we dropped LOD 3?",
+    ],
+)
+def test_what_won_or_was_done_or_asked_or_may_be_said_is_no_failure(text):
+    assert not said(f"# Notes\n\n{text}\n", "wiki/notes.md")
+
+
+def test_a_hypothesis_page_may_say_behind_a_label_that_it_was_refuted():
+    page_text = "# More threads help\n\n**Status:** {}\n\nSixteen workers fill the cores.\n"
+    assert len(said(page_text.format("Refuted"), "wiki/hypotheses/h.md")) == 1
+    assert not said(page_text.format("Supported"), "wiki/hypotheses/h.md")

@@ -170,9 +170,15 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
         entry.continued = before
 
 
-def _runs_among(kind: str, entries: list[TextEntry], *, is_whole: bool) -> list[TextEntry]:
+def _lines_of(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
+    """Which items of a list that is the whole text are runs: in a diary, a line a run, most give figures or say how they came out."""
+    runs = [e for e in entries if e.status or e.spoken or figures_of(e)]
+    return runs if 2 * len(runs) >= len(entries) > 2 else []
+
+
+def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
     """Which units of one kind are runs: what is called one; what stands below a word of its own, where most say how they came out; items
-    of a list below a status alone, of which most were decided, or that `is_whole` the text; other headings where most are, else those that were.
+    of a list below a status alone, or of which most were decided; other headings where most are, else those that were.
     """
     decided = [e for e in entries if e.outcome is not Outcome.OTHER]
     stated = [e for e in entries if e.status]
@@ -181,10 +187,6 @@ def _runs_among(kind: str, entries: list[TextEntry], *, is_whole: bool) -> list[
             return entries
         case "list":
             under = all(e.unit.section for e in entries)
-            if is_whole:
-                # Of a diary, a line a run, most lines give figures.
-                runs = [e for e in entries if e.status or e.spoken or figures_of(e)]
-                return runs if 2 * len(runs) >= len(entries) > 2 else []
             if not decided or not under and not len(decided) * 2 >= len(entries) > 1:
                 return []
             runs = [e for e in entries if e.status or any(map(str.isdigit, e.unit.title))]
@@ -207,8 +209,8 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
         alike = [entry_of(u, runs) for u in units if u.kind == kind]
         begun = [e for e in alike if status_words(e.status) not in NOT_BEGUN]
-        is_whole = len(alike) == len(units)
-        accepted += [e.unit for e in _runs_among(kind, begun, is_whole=is_whole)]
+        is_diary = len(alike) == len(units) and kind.startswith("list")
+        accepted += [e.unit for e in (_lines_of if is_diary else _runs_among)(kind, begun)]
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
     first = entries[0].unit.line.number if entries else 0

@@ -13,6 +13,7 @@ from kb.schema import (
     FIELD_NAMES,
     OUTCOME_LABELS,
     Finding,
+    calls_run,
     heading_kind,
     label_kind,
     names_run,
@@ -166,6 +167,8 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
 def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured: bool) -> bool:
     """Whether a page says of itself how it came out: at its head; where it measured, under a heading of its own or in its last paragraph too."""
     tops = [b for b in outer if b.kind == "heading"]
+    if sum(b.level > 1 and calls_run(b.plain) for b in tops) > 1:
+        return False  # Each of them may.
     first = next((b.line for b in tops if b.level > 1), outer[-1].stop)
     head = [b for b in outer if b.line < first]
     # In a folder of runs a status is the run's.

@@ -169,9 +169,10 @@ def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
 
 
 def _hypothesis(page: Page, text: str) -> Iterator[Statement]:
-    """A hypothesis page whose front matter says that it was refuted or retired."""
+    """A hypothesis page that says in its front matter, else behind a label, that it was refuted or retired."""
     document = document_of(text)
     stated = [page.field(name).lower() for name in ("status", "verdict", *OUTCOME_FIELDS)]
+    stated += [labelled_verdict(passages_of(text)).lower()] * (not any(stated))
     if not (
         stated[0].startswith("retired") or any(field_verdict(s) in FAILED for s in stated if s)
     ):
@@ -377,6 +378,13 @@ def _item(
     text = readable(text)[:LONGEST].strip("~ ").lstrip(CROSSES + "️ *")
     whole = f"{subject}. {text}" if subject else text
     if is_short(whole) or ADVICE.match(whole) or is_settled(whole):
+        return
+    # What stayed, or was never tried, is none wherever it stands.
+    first = "".join(sentences_of(text)[:1])
+    if mode == "failed" and report_in(first, is_try=True)[0] in (
+        ReportKind.STAYED,
+        ReportKind.OPEN,
+    ):
         return
     if mode == "failed" or reports_failure(whole):
         kind, because = ("principle", text) if subject else ("bullet", "")

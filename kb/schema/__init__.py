@@ -295,6 +295,11 @@ def names_run(stem: str) -> bool:
     return bool(_RUN_NAME.match(stem))
 
 
+def calls_run(title: str) -> bool:
+    """Whether a heading calls what stands below it a run by a word and a number ("EXP-12 split k"); a number alone may be a chapter's."""
+    return title[:1].isalpha() and bool(_RUN_NAME.match(title))
+
+
 def records_run(folder: str, stem: str, *, reports: bool) -> bool:
     """Whether a file is the record of the run that its folder is: findings by name, or the page of a folder that is named as a run is, or
     a page that reports one itself.

@@ -187,6 +187,8 @@ def outcome_verdict(raw: str) -> Verdict | None:
     A clause of more than a few words, and one that says no verdict, is None.
     """
     text = ticked(raw).strip().lower()
+    if text.count(" | ") > 1:
+        return None  # A form that names what may be said.
     clauses = [c.strip(" *_`") for c in _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=2)]
     # That it ended ("closed, slower") leaves the next clause to say how; what runs, or is planned, has no outcome yet.
     opening = (_HAS_ENDED.match(clauses[0]) and "".join(clauses[1:2])) or clauses[0]

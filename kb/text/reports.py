@@ -55,7 +55,7 @@ _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*
 # It is done, or in use.
 _DONE = r"✅|✔|\b(?:done\b(?! (?:it|this|that))|(?:rolled out|shipped|merged|adopted|landed|works now)\b)|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 _IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
-_OF_USE = r"\b(?:works|worked|beats|outperforms|the best|helped|improved|paid off|good|gone down|better|faster)\b"
+_OF_USE = r"\b(?:(?:was|is) an? (?:\w+ )?win|works|worked|beats|outperforms|the best|helped|improved|paid off|good|gone down|better|faster)\b"
 _UNTRIED = (
     r"\b(?:(?<!could )(?<!can )(?<!did )(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
     r"(?:tried|tested|run|done|validated|measured|looked)\b|(?:to be tried|todo|tbd|pending|planned|(?:could|might|may) be worth)\b)"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kb import regex
 from kb.page import Page, Section, read
-from kb.schema import Verdict, names_run, outcome_verdict
+from kb.schema import Verdict, calls_run, names_run, outcome_verdict
 from kb.text import numbers_in, one_line
 from kb.text.reports import report_of
 from kb.trail.facts import Facts, VerdictRead, to_row
@@ -39,16 +39,23 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
         return ()
     lines = text.split("\n")
     bodies = ["\n".join(lines[s.start : s.end - 1]) for s, _ in runs]
-    if 2 * sum(any(n.unit for n in numbers_in(body)) for body in bodies) < len(runs):
+    measured = [any(n.unit for n in numbers_in(body)) for body in bodies]
+    if 2 * sum(measured) < len(runs):
         return ()
     parts = [_part(page, *run, body) for run, body in zip(runs, bodies, strict=True)]
-    known = [(p, f) for p, f in parts if f.verdict.canonical not in (None, Verdict.OTHER)]
+    known = [p for p, m in zip(parts, measured, strict=True) if _is_run(p[1], measured=m)]
     if 2 * len(known) < len(runs) or len(known) < _LEAST_NAMED:
         return ()
     return tuple(
         Part(own, part, to_row(replace(facts, number=facts.number or place)))
         for place, ((own, part), facts) in enumerate(known, 1)
     )
+
+
+def _is_run(facts: Facts, *, measured: bool) -> bool:
+    """Whether a heading is a run: by its verdict, or by its figures where it calls itself one; a number alone may be that of a chapter."""
+    decided = facts.verdict.canonical not in (None, Verdict.OTHER)
+    return decided or measured and calls_run(facts.title)
 
 
 def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:

@@ -5,10 +5,11 @@ Refuses a move whose better side nobody knows, and one that is supposed, advised
 
 from kb import languages, regex
 from kb.languages import spellings
-from kb.run.direction import direction_of
+from kb.run.direction import direction_of, is_resource
 from kb.schema import FAILED, Verdict, outcome_verdict
 from kb.text import sentences_of
 from kb.text.reports import ReportKind, is_referring, is_supposed, report_of
+from kb.text.units import unit_of
 
 # Clauses tell of one measure each; what stands behind "instead of" did not happen.
 _CLAUSE = regex(
@@ -28,6 +29,7 @@ _FROM_TO = regex(
 )
 # What parts the name of what was tried from what came of it.
 _LEAD = regex("[:：—–]")
+_OBJECT = frozenset("the a an our all this in".split())
 # A sentence of no more words only says how it ended.
 _SHORTEST = 4
 
@@ -35,25 +37,41 @@ _SHORTEST = 4
 def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, int]:
     """(what a stretch reports, the place of the sentence that says so first): what was done in the end counts before what was measured."""
     sentences = sentences_of(text)
-    reports = [_report(sentence, is_try=is_try) for sentence in sentences]
+    # What stands in brackets behind another sentence may speak of something else.
+    asides = [place > 0 and s.startswith("(") for place, s in enumerate(sentences)]
+    reports = [
+        _report("" if aside else s, is_try=is_try)
+        for s, aside in zip(sentences, asides, strict=True)
+    ]
     last = next((report for report, final in reports if final), None)
     report = last or next((report for report, _ in reports if report), None)
     if report is None:
-        moves = [(place, move) for place, s in enumerate(sentences) for move in moves_in(s)]
-        worse = next((place for place, is_better in moves if not is_better), None)
-        if worse is not None and not moves[-1][1]:
-            # Of a measure that got worse by itself nobody tried anything.
-            named = is_try or worse or _LEAD.search(sentences[worse])
-            return (ReportKind.FAILED if named else None), worse
-        return (ReportKind.STAYED if moves else None), 0
+        return _moved(sentences, is_try=is_try)
     return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)
 
 
+def _moved(sentences: list[str], *, is_try: bool) -> tuple[ReportKind | None, int]:
+    """The same of sentences that report nothing in words, by the way in which what they measure moved."""
+    moves = [(place, move) for place, s in enumerate(sentences) for move in moves_in(s)]
+    worse = next((place for place, is_better in moves if not is_better), None)
+    if worse is not None and not moves[-1][1]:
+        # Of a measure that got worse by itself nobody tried anything.
+        named = is_try or worse or _LEAD.search(sentences[worse])
+        return (ReportKind.FAILED if named else None), worse
+    return (ReportKind.STAYED if moves else None), 0
+
+
 def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
+    if sentence.endswith("?"):
+        return None, False
     report, final = report_of(sentence, is_try=is_try)
-    if report or len(sentence.split()) > _SHORTEST:
+    if report or not 0 < len(sentence.split()) <= _SHORTEST:
         return report, final
+    # "Removed the mutex" says what was done: an outcome stands at the head, and has no object.
+    head, *rest = sentence.split()
     verdict = outcome_verdict(sentence)
+    if _OBJECT.intersection(rest) or verdict is not outcome_verdict(" ".join([head, *rest[:1]])):
+        return None, False
     if verdict in FAILED:
         return ReportKind.FAILED, True
     return (ReportKind.STAYED, True) if verdict is Verdict.SUPPORTED else (None, False)
@@ -68,7 +86,9 @@ def moves_in(sentence: str) -> list[bool]:
 
 
 def _move(clause: str) -> bool | None:
-    sides = {side for w in clause.split() if (side := direction_of(w))}
+    # A size that changes may be what was set.
+    words = (w for w in clause.split() if not (is_resource(w) and unit_of(w)))
+    sides = {side for w in words if (side := direction_of(w))}
     if len(sides) != 1:
         return None
     ways = {name for name, words_of_way in _MOVES.items() if words_of_way.search(clause)}

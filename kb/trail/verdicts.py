@@ -148,7 +148,9 @@ def decided_verdict(
 def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | None:
     """What the first sentences of a text decide: what was done in the end before what stays open, and this before what went wrong."""
     # A box that nobody ticked is a form.
-    sentences = [s for s in sentences_of(text) if not s.startswith("[ ]")][: 3 * _TOLD]
+    whole = [s for s in sentences_of(text) if not s.startswith("[ ]") and s.count(" | ") < 2]
+    # What stands in brackets behind another sentence may be about another run.
+    sentences = [s for n, s in enumerate(whole) if not (n and s.startswith("("))][: 3 * _TOLD]
     reports = [(*report_of(s, is_try=not is_title), s) for s in sentences]
     final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
     # The last thing that a page says may leave open another run.
