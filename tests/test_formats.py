@@ -1051,3 +1051,8 @@ def test_a_status_goes_before_what_was_proposed_and_a_mark_before_a_word_that_sa
     sprt = "### Test 1: tables\n**Hypothesis:** H0: Elo=0, H1: Elo=50\n**Result:** ✅ PASSED - H1 accepted\n**Games:** 44\n\n### Test 2: pruning\n**Hypothesis:** H0: Elo=0, H1: Elo=50\n**Result:** ❌ stopped at 30 games\n**Games:** 30\n"
     answer = told(log("sprt.md", sprt))
     assert (answer["kept"], answer["discarded"], answer["checks_failed"]) == (1, 1, 0)
+
+
+def test_a_ranking_below_another_heading_is_a_segment_of_its_own_however_its_ranks_are_written(log):
+    board = "### RTX 4090\n| rank | variant | tok/s |\n|--|--|--|\n| 🥇 | graphs | 142.1 |\n| 🥈 | stock | 118.8 |\n\n### M3 Max\n| rank | variant | tok/s |\n|--|--|--|\n| 1 | simdgroup | 61.2 |\n| 2 | stock | 48.0 |\n"
+    assert [s["best"]["value"] for s in told(log("h.md", board))["segments"]] == [142.1, 61.2]

@@ -52,6 +52,8 @@ _FAULTS = word_set(
 _SOUND = word_set("- 0 false no off none null n")
 # Beside `x`: its spread over repeats, and the repeats themselves.
 _SPREADS, _SAMPLES = ("_stddev", "_std", "_sd", "_stdev"), "samples"
+# What a ranking begins with.
+_FIRST = ("1", "1st", "#1", "🥇")
 # Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
 _COUNTED = (
     "fail error crash violation mismatch miss stall spill conflict retr timeout alloc warning bug regress diff "
@@ -230,7 +232,8 @@ def events_of(
         layout, attempt = _interpreted(replace(table, names=names), sample, ask)
         keys = (layout.primary, () if layout.primary else tuple(map(key_of, names)))
         here = _labels(sample, layout)
-        again = layout.statuses or not here or here[0] not in labels
+        anew = here[0] in labels or layout.ranked and here[0] in _FIRST if here else False
+        again = not anew or layout.statuses and not layout.ranked
         further = keys == before and bool(again) and not table.others
         index, before = index + (not further), keys
         labels = {*here, *(labels if further else ())}
