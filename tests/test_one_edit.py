@@ -58,7 +58,7 @@ RULES = (Rule("shouting", W, "titles are read, not heard", check=shouting),)
 # What is edited: the file, what stands there, what is put in its place; a file that is not there is written.
 EDITS = {
     "page type": ("schema/__init__.py", "PAGE_TYPES = (", 'PAGE_TYPES = (\n    PageType(name="playbook", plural="Playbooks", folders=("playbooks",), names=("playbook",), required=("title", "owner")),'),
-    "verdict synonym": ("schema/verdicts.py", '"support accept approv keep', '"quorked support accept keep'),
+    "verdict synonym": ("schema/verdicts.py", '"support accept keep', '"quorked support accept keep'),
     "log format": ("formats/readers/zlog.py", "", READER),
     "profiler format": ("profiles/readers/zprof.py", "", PROFILER),
     "lint rule": ("lint/rules/shouting.py", "", RULE),

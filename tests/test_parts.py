@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from kb import page, store, trail
 from kb.build import build
 from kb.trail.handles import handle, label_of
@@ -137,7 +139,8 @@ def test_front_matter_that_gives_a_verdict_makes_a_run_where_no_folder_does_and_
     assert run("---\nverdict: REJECTED\n---\n# Takeoff rate\n\nNothing.\n", "wiki/a.md") == ("experiment", "refuted")
     status = "---\nstatus: rejected\n---\n# Trust zones\n\n"
     assert run(f"{status}Too much to maintain.\n", "wiki/a.md")[0] == "page"
-    assert run(f"{status}- Sharpe: 0.3\n- Trades: 41\n", "wiki/a.md") == ("experiment", "refuted")
+    supposed = "Hypothesis: it fades the noise.\n\n- Sharpe: 0.3\n- Trades: 41\n"
+    assert run(status + supposed, "wiki/a.md") == ("experiment", "refuted")
     assert run("---\nverdict: rejected\n---\n# No\n", "wiki/concepts/a.md")[0] == "concept"
 
 
@@ -157,3 +160,36 @@ def test_headings_that_call_themselves_runs_are_by_their_figures_whatever_they_s
 
 def test_a_form_that_names_what_may_be_said_says_nothing():
     assert run("# Template\n\n**Status:** Refuted | Supported | Inconclusive\n", "wiki/experiments/2026-01-01-template.md")[1] not in ("refuted", "supported")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\noutcome: approved\n---\n# Meeting\n\nTook 20 min of 60 min.\n",
+        "---\nresult: failed\n---\n# Bug 12\n\nTwo of 14 tests.\n",
+        "---\nstatus: live\n---\n# Service\n\nAnswers in 20 ms, at most 900 ms.\n",
+        "# Install\n\nNeeds 2 GB of memory and 12 GB of disk.\n\n## Result\n\nIt is installed. The old one was removed.\n",
+        "# Pancakes\n\n2 eggs\n\n300 ml milk\n\n## Result\n\nGood.\n",
+        "# Changes\n\n## v1.0.0\n\n12 ms faster start, merged.\n\n## v1.1.0\n\n### Removed\n\nThe pool of 4 MB was removed.\n",
+    ],
+)
+def test_minutes_guides_and_release_notes_are_no_runs(text):
+    assert run(text, "wiki/a.md")[0] == "page" and not verdicts(text)
+
+
+@pytest.mark.parametrize(
+    "text, verdict",
+    [
+        ("Result: new-style arenas cost 3 %.\n\nWe reverted it.", "refuted"),
+        ("Result: none, the arenas cost the same.\n\nWe reverted it.", "refuted"),
+        ("Status: open (PR 12)\n\nReverted: 3 % slower.", "refuted"),
+        ("Verdict: refuted, as index a[x] stays cold", "refuted"),
+        ("It is 12 % faster. We quote their verdict: rejected for old chips.\n\nMerged.", "supported"),
+        ("## Results\n\nlatency 10 ms, was 12 ms; without the flag 13 ms ❌", ""),
+        ("Verdict: disapproved", "refuted"),
+        ("Verdict: waiting for approvals", ""),
+    ],
+)
+def test_a_verdict_is_of_the_page_and_of_what_it_tried(text, verdict):
+    known = run(f"# Arenas\n\n{text}\n", "wiki/experiments/2026-02-01-arenas.md")[1]
+    assert known == verdict if verdict else known not in ("supported", "refuted", "crash")

@@ -217,15 +217,15 @@ class Page(_Fronted):
     @property
     def _tries(self) -> bool:
         """Whether a page of no folder for runs tells of one try: it labels what it supposed and how that came out, compares and concludes, or
-        gives a verdict in its front matter; a status may be that of the page, unless it measured something.
+        gives a verdict in its front matter; another field there may be that of a meeting, unless it supposed and measured something.
         """
         labels = {*self.labels}
-        stated = self._states("status") if "measured" in labels else self._states()
-        return {"hypothesis", "outcome"} <= labels or "concluded" in labels or stated
+        known = self._states() if {"hypothesis", "measured"} <= labels else self._states("verdict")
+        return {"hypothesis", "outcome"} <= labels or "concluded" in labels or known
 
-    def _states(self, *more: str) -> bool:
-        """Whether a field of the front matter for how a run came out, or one `more`, gives a verdict."""
-        fields = map(self.field, ("verdict", *OUTCOME_FIELDS, *more))
+    def _states(self, *names: str) -> bool:
+        """Whether one of these fields of the front matter, or any for how a run came out, gives a verdict."""
+        fields = map(self.field, names or ("verdict", *OUTCOME_FIELDS, "status"))
         return any(field_verdict(t) not in (None, Verdict.OTHER) for t in fields if t)
 
     @property
@@ -234,7 +234,7 @@ class Page(_Fronted):
         # Right in a folder of runs lie runs; what lies beside the record of one may be its data.
         flat = type_of_folder(self.folder.rsplit("/", 1)[-1]) == "experiment"
         signs = {"outcome", "concluded", "measured" if flat else ""}
-        return not signs.isdisjoint(self.labels) or self._states("status")
+        return not signs.isdisjoint(self.labels) or self._states()
 
     @cached_property
     def type(self) -> str:

@@ -261,8 +261,13 @@ class _DocumentReading:
         """Whether a link to one bare word is an index and a call within mathematics (`$f[x](y)$`)."""
         if not span.href.isalnum() or "$" not in self.text[piece.start : piece.end]:
             return False
+        code = [range(s.start, s.end) for s in piece.spans if s.kind == "code"]
         formulas = _FORMULA.finditer(self.text, piece.start, piece.end)
-        return any(f.start() < span.start and span.end < f.end() for f in formulas)
+        return any(
+            f.start() < span.start < f.end()
+            and not any(f.start() in c or f.end() - 1 in c for c in code)
+            for f in formulas
+        )
 
     def _code(self, kind: str | dict, place: dict, at: int) -> int:
         fenced = type(kind) is dict

@@ -31,6 +31,7 @@ _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MU
 _CALLOUT = regex(r" {0,3}>[> ]*\[!")
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
+_COMPARING = regex(r"\b(?:before|after|was|were|from|against|versus|vs|than|now|instead)\b", re.I)
 # What is measured behind a label; a day or a year is none.
 _FIGURE = regex(r"[~≈$+−-]{0,2}\d+(?!\d*-\d)(?!(?<=\d{4})\W*$)")
 # Two figures of one paragraph without units.
@@ -211,19 +212,23 @@ def _declares(block: Block, *, measured: bool = True) -> bool:
 def _measured(document: Document) -> bool:
     """Whether a page compares what it measured: a table of figures, a printout of them, or one figure beside another."""
     for table in document.of("table"):
-        if sum(c.plain[:1].isdigit() for row in table.rows[1:] for c in row.cells[1:]) > 1:
+        head, *body = (" ".join(c.plain for c in row.cells) for row in table.rows)
+        rows = (any(c.plain[:1].isdigit() for c in row.cells[1:]) for row in table.rows[1:])
+        if sum(rows) > 1 or any(_compares(f"{head} {row}") for row in body):
             return True
     printed = [document.source(b).split("\n") for b in document.of("fence")]
     printed.append([line for b in document.of("paragraph") for line in b.plain.split("\n")])
-    if any(sum(bool(_FIGURE.match(line.rpartition(": ")[2])) for line in p) > 1 for p in printed):
+    values = ([line.rpartition(": ") for line in lines] for lines in printed)
+    if any(sum(bool(c and _FIGURE.match(v)) for _, c, v in lines) > 1 for lines in values):
         return True
     return any(_compares(b.plain) for b in document.of("paragraph"))
 
 
 def _compares(text: str) -> bool:
-    """Whether a paragraph sets two figures of one unit beside each other ("155 MB/s before, 149 MB/s after"), or two that are bare."""
+    """Whether a text compares two figures of one unit in words ("155 MB/s before, 149 MB/s after"), or two that are bare by an arrow."""
     units = Counter(n.unit for n in numbers_in(text) if n.unit)
-    return any(count > 1 for count in units.values()) or bool(_COMPARED.search(text))
+    beside = any(count > 1 for count in units.values()) and _COMPARING.search(text)
+    return bool(beside or _COMPARED.search(text))
 
 
 def _way(href: str, kind: str) -> str:

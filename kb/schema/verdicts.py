@@ -42,7 +42,7 @@ _VERDICT_RULES = [
     _spelled(Verdict.CRASH, "crash", "failed"),
     _spelled(
         Verdict.REFUTED,
-        r"refut reject falsif discard unsupported exhausted negative[\s-](?:\w+[\s-])?(?:result|finding|takeaway|experiment)",
+        r"refut reject falsif discard unsupported exhausted disapprov negative[\s-](?:\w+[\s-])?(?:result|finding|takeaway|experiment)",
         "revert dead",
     ),
     # A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
@@ -59,7 +59,9 @@ _VERDICT_RULES = [
         "inconclus potential parked neutral parity unconfirmed",
         "flat tie park\\b",
     ),
-    _spelled(Verdict.SUPPORTED, "support accept approv keep confirm certif provisional", "banked"),
+    _spelled(
+        Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked approved"
+    ),
     (regex(r"\bkept\b"), Verdict.SUPPORTED),
     _spelled(Verdict.BASELINE, r"^\W*baseline(?![\w-])"),
 ]
@@ -83,7 +85,7 @@ _HAS_ENDED = regex(rf"(?:{_ENDED.replace(' ', '|')})\W*$")
 
 # A clause of its own that says that nothing came out yet: "TBD", "draft / screen pending".
 _PENDING = regex(
-    rf"\W*(?:{'|'.join([*_RUNNING.split(), *_EMPTY.split()])})\W*(?:$|[-/(,;:—–])".replace(
+    rf"\W*(?:{'|'.join([*_RUNNING.split(), 'n/a', 'tbd'])})(?:\W*$|\s[-/—–]\s|[,;:])".replace(
         "_", "[_ -]?"
     )
 )
@@ -166,18 +168,25 @@ _OUTCOMES = (
 # A longer clause is a sentence, in which a verdict's word may be about anything.
 _LONGEST_OUTCOME = 6
 _MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", Verdict.SUPPORTED), ("💥", Verdict.CRASH))
-_FIGURE_MARK = regex(rf"\d.*?([{''.join(marks for marks, _ in _MARKS)}])")
+# The mark that ends a line of one figure, a remark in brackets apart.
+_FIGURE_MARK = regex(
+    rf"\D*\d[\d.,–-]*\D*?([{''.join(marks for marks, _ in _MARKS)}])\W*(?:\(.*\)\W*)?$"
+)
 _CLAUSE = regex(r"[.;:,(\n—–]|\s-\s")
+
+
+_TICK = regex(r"(?<!\w)\[[xX]\]\s+([^\[]*)")
 
 
 def ticked(text: str) -> str:
     """What a form says: what stands behind the box that is ticked, up to the next that is not."""
-    return (text.replace("[X]", "[x]").partition("[x]")[2] or text).partition("[ ]")[0]
+    ticks = _TICK.search(text)
+    return (ticks[1] if ticks else text).partition("[ ]")[0]
 
 
 def marked_verdict(line: str) -> Verdict | None:
     """Verdict of the mark that stands behind a line's figure ("accuracy 53.7 % ❌"); None without one."""
-    mark = _FIGURE_MARK.search(line)
+    mark = _FIGURE_MARK.match(line)
     return mark and next(v for marks, v in _MARKS if mark[1] in marks)
 
 

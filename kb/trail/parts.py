@@ -3,6 +3,7 @@
 Refuses a page whose sections measure nothing: plans and decisions are sorted by the same words.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,8 +17,9 @@ from kb.trail.facts import Facts, VerdictRead, to_row
 from kb.trail.page_facts import read_facts
 from kb.trail.verdicts import REPORTED
 
-# Pages of other types are about one thing, and logs tell of runs that have pages.
+_VERSION = regex(r"\W*v?\d+\.\d", re.IGNORECASE)
 _WORD = regex(r"[^\W\d_]{3}")
+# Pages of other types are about one thing, and logs tell of runs that have pages.
 _TYPES = ("page", "observation", "analysis")
 # Fewer headings that a section sorts are parts of one text; a heading named as a run says by itself that it is one.
 _LEAST_SORTED, _LEAST_NAMED, _LONGEST_TITLE = 3, 2, 4
@@ -43,7 +45,11 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     if 2 * sum(measured) < len(runs):
         return ()
     parts = [_part(page, *run, body) for run, body in zip(runs, bodies, strict=True)]
-    known = [p for p, m in zip(parts, measured, strict=True) if _is_run(p[1], measured=m)]
+    known = [
+        p
+        for p, (_, raw), m in zip(parts, runs, measured, strict=True)
+        if raw or m and _is_run(p[1])
+    ]
     if 2 * len(known) < len(runs) or len(known) < _LEAST_NAMED:
         return ()
     return tuple(
@@ -52,10 +58,9 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     )
 
 
-def _is_run(facts: Facts, *, measured: bool) -> bool:
-    """Whether a heading is a run: by its verdict, or by its figures where it calls itself one; a number alone may be that of a chapter."""
-    decided = facts.verdict.canonical not in (None, Verdict.OTHER)
-    return decided or measured and calls_run(facts.title)
+def _is_run(facts: Facts) -> bool:
+    """Whether a heading of figures is a run: by its verdict, or where it calls itself one; a number alone may be that of a chapter."""
+    return facts.verdict.canonical not in (None, Verdict.OTHER) or calls_run(facts.title)
 
 
 def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:
@@ -76,7 +81,8 @@ def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:
             run = section.level
             yield whole, raw
         elif section.level > (tops == 1):
-            named = names_run(section.title)
+            # What was released under a number is no run.
+            named = names_run(section.title) and not _VERSION.match(section.title)
             raw = "" if named else _outcome(section.title)
             if raw or named and whole.end > section.end and not _WORD.search(section.title):
                 group = section.level

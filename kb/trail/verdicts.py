@@ -191,8 +191,13 @@ def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
             yield passage.label, passage.behind or below
         elif ": " in passage.text:
             # "520 MB/s after, 500 before. Result: kept."
-            for sentence in sentences_of(passage.text)[1:]:
-                name, _, behind = sentence.partition(": ")
+            *before, last = sentences_of(passage.text)
+            name, _, behind = last.partition(": ")
+            if (
+                before
+                and name.lower() in OUTCOME_LABELS
+                and not any(report_of(s)[1] for s in before)
+            ):
                 yield name.lower(), behind
         for row in passage.rows:
             if len(row.cells) == 2:
