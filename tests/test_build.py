@@ -465,3 +465,14 @@ def test_neither_tables_nor_slices_depend_on_the_process(make_base, tmp_path):
             said.append(done.stdout)
         seen.append((logical(layout), said))
     assert seen[0] == seen[1] == seen[2]
+
+
+def test_a_build_that_was_killed_before_its_manifest_is_completed_by_the_next(make_base):
+    layout = make_base({"wiki/a.md": "# A\n"})
+    build(layout)
+    manifest = layout.indexes / "MANIFEST"
+    whole = manifest.read_bytes()
+    manifest.write_bytes(whole.replace(whole[:16], b"0" * 16))
+    (layout.indexes / ".MANIFEST.52e49bdf.kb-tmp").write_bytes(whole)
+    build(layout)
+    assert manifest.read_bytes() == whole and not list(layout.indexes.glob(".MANIFEST*"))

@@ -386,10 +386,7 @@ def _save(db: sqlite3.Connection, whole: graph.Graph, kept: store.Kept) -> bool:
 
 
 def _indexes_digest(layout: store.Layout) -> str:
-    """Digest of the files of `indexes/` that kb wrote, as they stand."""
+    """Digest of the files of `indexes/` that kb wrote, as they stand; empty where the manifest that is written last says otherwise."""
     noted = store.manifest_of(layout.indexes)
-    return (
-        store.digest_of(store.row_of(store.tree_digests(layout.indexes, set(noted))))
-        if noted
-        else ""
-    )
+    have = store.tree_digests(layout.indexes, set(noted))
+    return store.digest_of(store.row_of(have)) if noted and have == noted else ""
