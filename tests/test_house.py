@@ -23,7 +23,7 @@ BUDGETS = {
     "verbs": 3107,
     "formats": 3215,  # +11: diaries of lines alone, leaderboards of names and scores.
     "experiments": 2858,
-    "trail": 3434,  # +49: runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
+    "trail": 3438,  # +49: runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
     "site": 2281,  # +14: a page is made again only where what it shows changed.
     "research": 2225,
     "profiles": 1602,
@@ -45,7 +45,7 @@ BUDGETS = {
     "packs": 327,  # +1: strategies are held against their quotes.
     "text": 474,  # +4: headings of other languages that name failures.
     "server": 288,
-    "build": 292,
+    "build": 293,  # +1: a manifest that was not written.
     "model": 235,
     "schema": 229,  # +20: what is confirmed may be a failure, forms, marks, what is pending, what calls itself a run.
     "cli": 183,

@@ -290,6 +290,9 @@ _RECORDS = ("readme", "results", "report", "summary", "experiment", "index", "re
 CREATED_FIELDS = ("created", "date", "created-at", "started", "date-created", "published")
 
 
+_RUN_TITLE = regex(r"(?:exp|experiment|run|trial|iteration|attempt|round)[-_ #]?\d", re.IGNORECASE)
+
+
 def names_run(stem: str) -> bool:
     """Whether a file below the folder of experiments has the name of an experiment: one that starts with a date or a number."""
     return bool(_RUN_NAME.match(stem))
@@ -297,7 +300,7 @@ def names_run(stem: str) -> bool:
 
 def calls_run(title: str) -> bool:
     """Whether a heading calls what stands below it a run by a word and a number ("EXP-12 split k"); a number alone may be a chapter's."""
-    return title[:1].isalpha() and bool(_RUN_NAME.match(title))
+    return bool(_RUN_TITLE.match(title))
 
 
 def records_run(folder: str, stem: str, *, reports: bool) -> bool:

@@ -14,10 +14,12 @@ from kb.schema import Verdict, calls_run, names_run, outcome_verdict
 from kb.text import numbers_in, one_line
 from kb.text.reports import report_of
 from kb.trail.facts import Facts, VerdictRead, to_row
+from kb.trail.outline import passages_of
 from kb.trail.page_facts import read_facts
-from kb.trail.verdicts import REPORTED
+from kb.trail.verdicts import REPORTED, labelled_verdict
 
 _VERSION = regex(r"\W*v?\d+\.\d", re.IGNORECASE)
+_DATED = regex(r"\W*\d{2,4}[-./]\d")
 _WORD = regex(r"[^\W\d_]{3}")
 # Pages of other types are about one thing, and logs tell of runs that have pages.
 _TYPES = ("page", "observation", "analysis")
@@ -48,7 +50,7 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     known = [
         p
         for p, (_, raw), m in zip(parts, runs, measured, strict=True)
-        if raw or m and _is_run(p[1])
+        if raw or m and _is_run(p[1], p[0][1])
     ]
     if 2 * len(known) < len(runs) or len(known) < _LEAST_NAMED:
         return ()
@@ -58,9 +60,13 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     )
 
 
-def _is_run(facts: Facts) -> bool:
-    """Whether a heading of figures is a run: by its verdict, or where it calls itself one; a number alone may be that of a chapter."""
-    return facts.verdict.canonical not in (None, Verdict.OTHER) or calls_run(facts.title)
+def _is_run(facts: Facts, text: str) -> bool:
+    """Whether a heading of figures is a run: where it calls itself one, where it dates one that says how it came out, and behind a number
+    alone, which may be that of a chapter, where a label says so.
+    """
+    if facts.verdict.canonical in (None, Verdict.OTHER):
+        return calls_run(facts.title)
+    return bool(_DATED.match(facts.title) or labelled_verdict(passages_of(text)))
 
 
 def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:
