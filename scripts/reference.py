@@ -63,10 +63,11 @@ def schema_page() -> str:
         "",
         "- `type:` says it, or the folder of runs that a page lies in: there a page with a number or a day in its name, one that says how it came "
         "out, one that compares figures; of a folder below it the README, `results`, `report` or the like that says how it came out.",
-        "- Elsewhere, where nothing says another type: a verdict in the front matter (a `status:` only where the page gives figures), labels of "
+        "- Elsewhere, where nothing says another type: `verdict:` in the front matter (`status:`, `outcome:` and their like only beside a hypothesis and figures), labels of "
         "both hypothesis and outcome, or figures compared and what was done with the change at the head, under a heading of results or at the end.",
-        "- On one page: headings that begin with a number or a day and say each how it came out (two at least), headings below a day alone, and "
-        'headings below such as "Applied" and "Rejected" (three at least); half of them give a figure with its unit.',
+        "- On one page: headings that begin with a day and say how it came out, with a number and a label of the outcome, or with a word for a run "
+        "and its number (two at least, each with a figure and its unit), headings below a day alone, and headings below such as "
+        '"Applied" and "Rejected" (three at least, half of them with a figure).',
         "",
         "A ticked box counts and an open one does not; a mark (✅, ❌) behind a figure of the results counts where nothing else says how it came "
         "out; what is `TBD` or `draft` has no verdict.",
