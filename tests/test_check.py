@@ -326,6 +326,16 @@ def test_what_a_page_without_labels_says_of_its_outcome_is_no_part_of_its_aim():
     assert plain == whole
 
 
+def test_a_setting_that_stands_behind_the_outcome_is_part_of_the_aim():
+    text = "# Larger staging\n\nStage more bytes of a row. It lost 3 %, refuted. The run used stage_kib=256 instead of stage_kib=64.\n"
+    (move,) = aim_of_page(read("wiki/a.md", text.encode()), text).moves
+    assert (move.key, move.value) == ("stagekib", "256")
+
+
+def test_a_setting_that_something_is_compared_with_is_not_tried():
+    assert [m.role.name for m in aim_of_text("Try a value lower than nwarps=8.").moves] == ["HELD"]
+
+
 def test_what_is_compared_with_a_number_says_what_is_tried():
     told = "Ignore matches shorter than 5 bytes, and launch as 2x1 clusters with multicast."
     assert {"#5", "clust", "multicast"} <= aim_of_text(told).terms.keys()

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kb import claims
 from kb.claims import Captured, Quotable, ruling_on
+from kb.ingest import admission
+from kb.ingest.replies import DraftClaim
 
 HOME = Path(__file__).parent / "gate"
 
@@ -143,6 +146,18 @@ TABLE = "Median times in ms.\n\n| pass | plain | fused |\n|---|---|---|\n| first
 def test_a_table_is_read_with_its_caption_and_what_lies_between_its_numbers(claim, quote, enters):
     passage = Quotable("sources/a", Captured(TABLE))
     assert bool(ruling_on(claim, quote, origin="", passages=[passage]).reason) is not enters
+
+
+def test_a_column_of_numbers_below_a_head_that_names_something_is_no_count_of_rows():
+    counts, devices = (Captured(f"| {head} | t/s |\n|---|---|\n| 1 | 40 |\n| 2 | 71 |\n") for head in ("Nr.", "GPUs"))
+    labels = [[cell.label for cell in text.table_around(text.find("71"))] for text in (counts, devices)]
+    assert labels == [[], ["1", "2"]]
+
+
+def test_a_quantity_whose_unit_is_a_sign_alone_is_no_bare_number_of_the_claim():
+    quantity = claims.ClaimedQuantity(subject="C3", quantity="rows", value=3, unit="%")
+    item = DraftClaim(section="", claim="The C3 has 3 rows.", quote="q", quantity=quantity)
+    assert "is not what the claim states" in admission._quantity_reason(item, None)
 
 
 TRIES = "Tries of the week, all of them on one host.\n\n# | try | t/s | vs base | notes\n|---|---|---|---|---|\n1 | warps=8 | 65.8 | -1.8% | reduction costs more\n2 | rows=2 | 66.7 | -0.5% | spills\n3 | vendor call | 64.9 | -3.2% | not competitive for vectors\n"

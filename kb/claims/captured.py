@@ -22,6 +22,8 @@ _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 # The line of dashes below the head of a table, and what parts columns that stand apart by blanks alone, as on a printed page.
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+# Heads of a column that counts the rows of its table.
+_COUNTS = ("", "#", "no", "nr", "id", "index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Captured:
             spanning = accumulate(headers, lambda left, here: here or left)
             below_it = [cell.strip("*_ ") for cell in rows.pop(0)[0]]
             headers = [f"{a} {b}".strip() for a, b in zip(spanning, below_it, strict=False)]
-        at = _counted([row[0] for row, _ in rows])
+        at = _counted([row[0] for row, _ in rows], "".join(headers[:1]))
         return tuple(
             Cell(text, header, _label_of(row[at:]), quoted)
             for row, quoted in rows
@@ -146,10 +148,12 @@ def _goes_below(row: list[str]) -> bool:
     return bool(cells) and all(cell[0] in "*_" and cell[0] == cell[-1] for cell in cells)
 
 
-def _counted(firsts: list[str]) -> int:
-    """How many columns only count the rows of a table, given its first: numbers from 0 or 1 up say nothing of a row."""
+def _counted(firsts: list[str], head: str) -> int:
+    """How many columns only count the rows of a table, given its first and its head: numbers from 0 or 1 up below a head that names
+    nothing say nothing of a row.
+    """
     counts = ([str(n + first) for n in range(len(firsts))] for first in (0, 1))
-    return int(len(firsts) > 1 and firsts in counts)
+    return int(head.strip("*_. ").lower() in _COUNTS and len(firsts) > 1 and firsts in counts)
 
 
 def _label_of(row: list[str]) -> str:

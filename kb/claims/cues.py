@@ -53,7 +53,7 @@ CUES = {
 # Verbs that change what is measured: those that are nothing else, and those that may be nouns where no object follows. What one does
 # to look at it ("use", "set up", "add", "apply") is no advice.
 _CHANGE = (
-    r"(?:(?:try|consider|avoid|prefer|reduce|raise|enable|disable|replace|remove|fuse|align|rewrite|unroll|vectori[sz]e|quanti[sz]e|move to|switch to|turn (?:\w+ )?(?:on|off))(?![-\w]| (?:across|and|ops?)\b)"
+    r"(?:(?:try|consider|avoid|prefer|reduce|raise|enable|disable|replace|remove|fuse|align|rewrite|unroll|vectori[sz]e|quanti[sz]e|move to|switch to|turn (?:\w+ )?(?:on|off))(?![-\w]| (?:across|and|ops?)\b| (?!what|that|which)\w+ (?:takes?|took|runs?|ran|costs?|spends?|spent|needs?|lasts?|is|are|was|were)\b)"
     r"|(?:prefetch|shard|pad|move|split|merge|cast|tile|pin|change|swap|drop|overlap|offload|cache|batch|prune|upgrade|downgrade|increase|decrease|lower|double|halve|tune|grow|shrink)"
     r"(?= (?:the|an?|its|their|these|those|each|every|all|both|more|less|fewer|larger|bigger|smaller|longer|shorter|higher|it|them|[a-z]*[\d_=]\w*)\b))"
 )

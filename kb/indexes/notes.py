@@ -27,7 +27,7 @@ _APPARATUS = re.compile(
 _TITLED = ("concept", "topic", "source", "codebase")
 _NO_PROSE = ("#", "|", ">", "<", "```", "---", "===", "![")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-_MOST_FIGURES, _MOSTREADING = 8, 12
+_MOST_FIGURES, _MOST_READING = 8, 12
 _GIST, _LINE = 260, 220
 
 
@@ -66,7 +66,7 @@ def notes_of(page: Page, text: str) -> bytes | None:
     matter = page, text.split("\n"), coded
     figures = _figures(*matter) if page.type != "experiment" else ()
     readings = _readings(*matter) if page.type not in ("experiment", "hypothesis") else ()
-    listed = tuple(islice(figures, _MOST_FIGURES)), tuple(islice(readings, _MOSTREADING))
+    listed = tuple(islice(figures, _MOST_FIGURES)), tuple(islice(readings, _MOST_READING))
     return row_of(Notes(_gist(*matter), *listed))
 
 

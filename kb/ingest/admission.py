@@ -214,7 +214,11 @@ def _quantity_reason(item: DraftClaim, ruling: ClaimRuling) -> str:
             n.unit == stated.unit
             or ((u := unit_of(n.unit)) and unit and u.name == unit.name)
             # What is counted stands behind its number: two cores.
-            or (not n.unit and counted <= {*map(stem, words_of(item.claim[n.end :])[:3])})
+            or (
+                not n.unit
+                and counted
+                and counted <= {*map(stem, words_of(item.claim[n.end :])[:3])}
+            )
         )
         for n in numbers_of(item.claim)
     ):

@@ -172,14 +172,14 @@ def _moves_of(part: _Part) -> tuple[Move, ...]:
 
 def _untold(parts: Iterable[_Part]) -> Iterator[_Part]:
     """The parts of a page; of what no heading or label calls anything, its first sentence, and what stands before the one that tells
-    first what came of it.
+    first what came of it; and any that gives a setting its value.
     """
     opening = 1
     for part in parts:
         if part.kind == "claim" and not (part.code or part.label):
             sentences = sentences_of(part.text)
-            before = takewhile(_is_before, sentences[opening:])
-            kept = " ".join((*sentences[:opening], *before))
+            before = opening + sum(1 for _ in takewhile(_is_before, sentences[opening:]))
+            kept = " ".join((*sentences[:before], *filter(_has_setting, sentences[before:])))
             part, opening = _Part(part.kind, kept, part.moved, moves=part.moves), 0
         yield part
 
@@ -191,6 +191,10 @@ def _is_before(sentence: str) -> bool:
         ReportKind.STAYED,
     )
     return not came and not any(n.signed for n in numbers_in(sentence))
+
+
+def _has_setting(sentence: str) -> bool:
+    return any(m.value and "=" in sentence[m.start : m.end] for m in mentions_in(sentence))
 
 
 def _wording(claims: list[str]) -> str:

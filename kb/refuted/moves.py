@@ -93,11 +93,11 @@ _CUE_WORDS = {
 _CUE_OF = {word: kind for kind, words in _CUE_WORDS.items() for word in words.split()}
 _PHRASES = regex(
     r"(?P<held>no (?:\w+ )?changes?|(?:everything|all|nothing) else|config\w*(?= \+))\b|"
-    r"(?P<against>as (?:in|on|before|[a-z]{1,3}\d+)|instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
+    r"(?P<against>as (?:in|on|before|[a-z]{1,3}\d+)|instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with)|than (?=[`*]*[\w.-]+=))|"
     r"(?P<moved>apart from|other than)\b"
 )
 _PHRASE_OPENS = frozenset(
-    "no everything all nothing as config configs configuration configurations instead symmetric opposite which rather in compared apart other".split()
+    "no everything all nothing as config configs configuration configurations instead symmetric opposite which rather in compared apart other than".split()
 )
 _WORD = regex(r"\w+")
 # Said behind a lever: it stays.

@@ -56,15 +56,15 @@ class RunAim:
     statements: tuple[Statement, ...] = ()
 
 
-# Headings that say that what stands below was tried and failed.
+# Headings that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
+_JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
 _FAILED_LIST = regex(
-    r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
+    r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
     r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
-    r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?",
+    r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
+    r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
     re.IGNORECASE,
 )
-# What was tried, and what it came to.
-_TRIED = regex(r"\b(?:tried|tested|attempted),? (?:and|but) (.+)", re.IGNORECASE)
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
 _TURNED_DOWN = regex(
     r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
@@ -144,10 +144,8 @@ def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     if _NO_LIST.search(title):
         return ""
-    outcome = _TRIED.search(title)
-    if outcome and outcome_verdict(outcome[1]) in FAILED:
-        return "failed"
-    if _FAILED_LIST.search(title) or names_failures(title.lower()):
+    lists = _FAILED_LIST.search(title) or _JUDGED_LIST.search(title)
+    if lists or names_failures(title.lower()):
         return "failed"
     return "turned-down" if _TURNED_DOWN.search(title) else ""
 
@@ -240,6 +238,7 @@ def _list_parts(page: Page, document: Document) -> Iterator[_ListPart]:
     mode, level, anchor = "", 0, ""
     file = page.path.rpartition("/")[2].removesuffix(".md")
     name = " ".join(plain_words(file)) if page.type in ("page", "analysis", "observation") else ""
+    name = name if _FAILED_LIST.search(name) else ""
     for at, stop in pairwise((*heads, len(blocks))):
         head, title = blocks[at], blocks[at].plain
         end = blocks[stop].line if stop < len(blocks) else page.lines + 1

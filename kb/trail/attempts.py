@@ -111,14 +111,17 @@ def _gains(
 
 
 def changes_in(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[float | None]:
-    """What each row gained by the last column of signed changes ("Δ", "vs base", or changes of both signs alone): in shares, or as the
+    """What each row gained by the last column of signed changes ("Δ", "vs base", or shares or a metric's changes of both signs alone): in shares, or as the
     metric counts; of a metric that is better lower, by its name or by that of the column before, a fall is a gain. None of each where no
     column tells it.
     """
     for c in range(len(header) - 1, 0, -1):
         cells = [_change(row[c]) for row in body]
         known = [g for g in cells if g is not None]
-        both = len(known) == len(body) and min(known, default=0) < 0 < max(known, default=0)
+        counts = is_measured(header[c]) or all(
+            "%" in row[c] or row[c].strip("*`_ )")[-1:] in ("x", "×") for row in body
+        )
+        both = counts and len(known) == len(body) and min(known) < 0 < max(known)
         if (
             (both or _CHANGE.search(header[c]))
             and not _REMARK.search(header[c])

@@ -19,11 +19,15 @@ from kb.schema import Finding, label_kind, type_of, type_of_folder
 from kb.source import facts_by_topic, notes_in, path_of_notes
 from kb.store import digest_of
 from kb.text import cut, sentences_of, words_of
-from kb.trail.outline import Passage, passages_of
+from kb.trail.outline import Passage, Phrases, passages_of
 from kb.trail.page_account import LEADS
 
 # Pages that hold no knowledge of what is optimized.
 _ASIDE = ("program", "log", "catalog")
+# Of what opens to further work, what is no measurement: neither "remaining time" nor "direction of transfers".
+_TO_TRY = Phrases(
+    "^next(?: (?:steps?|tries|experiments?|ideas?|hypothes[ei]s))?$, follow-?up, open (?:lead|hypothes|question), future work, to try, untried"
+)
 
 
 def hypothesis_material(matter: Matter) -> Iterator[Finding]:
@@ -34,7 +38,7 @@ def hypothesis_material(matter: Matter) -> Iterator[Finding]:
     hint = "move it to the page that it is about and link that, or to the profile index"
     for page in _kept(matter, "hypothesis"):
         entries = _entries(passages_of(text_of(matter.data(page.path))))
-        off = (entry for entry in entries if not _is_material(matter, page, *entry))
+        off = (entry for entry in entries if entry[2] and not _is_material(matter, page, *entry))
         for _, ((first, _, says), *rest) in groupby(off, key=lambda entry: entry[0].above):
             more = f", nor are {len(rest)} more of its section" if rest else ""
             what = f"'{cut(says, 80)}' is neither hypothesis nor open question and links none{more}"
@@ -49,7 +53,7 @@ def hypothesis_material(matter: Matter) -> Iterator[Finding]:
 def _is_material(matter: Matter, page: Page, passage: Passage, stop: int, says: str) -> bool:
     """A link to a page counts whatever has become of that, and so does what was refuted."""
     hrefs = (link.href for link in page.links if passage.line <= link.line < stop)
-    paged = (matter.target(href, page) for href in hrefs if ".md" in href or href[0] == "#")
+    paged = (matter.target(href, page) for href in hrefs if ".md" in href or href[:1] == "#")
     return (
         any(not path or matter.pages[path].type not in _ASIDE for path in paged)
         or "?" in says
@@ -89,7 +93,9 @@ def _readings_told(matter: Matter, page: Page) -> Iterator[tuple[int, str]]:
     for topic, (digest, note) in held.topics.items() if held else ():
         for sentence in note.sentences if digest == digest_of(facts.get(topic, "")) else ():
             quote = " ".join(sentence.quote.split())
-            at = {n for n, line in enumerate(lines, 1) if quote in line and line[0] != ">"}
+            at = {
+                n for n, line in enumerate(lines, 1) if quote and quote in line and line[0] != ">"
+            }
             if at and at <= reading:
                 yield lines.index(f"## {topic}") + 1, sentence.text
 
@@ -119,7 +125,7 @@ def _advice(matter: Matter, page: Page) -> Iterator[tuple[int, str, str]]:
     for passage in passages_of(text_of(matter.data(page.path))):
         cells = [(row.line, cell.plain) for row in passage.rows for cell in row.cells]
         for line, text in cells or [(passage.line, passage.text)] * (passage.kind != "fence"):
-            if (passage.kind == "heading" or cells and line == passage.line) and _asks(text):
+            if (passage.kind == "heading" or cells and line == passage.line) and _announces(text):
                 yield line, text, "announces what to try"
             else:
                 advising = filter(ADVICE.search, sentences_of(text))
@@ -127,8 +133,13 @@ def _advice(matter: Matter, page: Page) -> Iterator[tuple[int, str, str]]:
 
 
 def _asks(title: str) -> bool:
+    """Whether what stands below a heading may be what is to be tried."""
+    return bool(LEADS.search(title)) or _announces(title)
+
+
+def _announces(title: str) -> bool:
     """Whether a heading, or the header of a column, announces what is to be tried."""
-    return bool(LEADS.search(title)) or "hypothesis" in (type_of(title), type_of_folder(title))
+    return bool(_TO_TRY.search(title)) or "hypothesis" in (type_of(title), type_of_folder(title))
 
 
 def _compiled(matter: Matter, kind: str) -> Page | None:
@@ -148,14 +159,20 @@ def _places(matter: Matter, page: Page) -> dict[int, tuple[str, int, str]]:
 
 
 def _kept(matter: Matter, kind: str) -> Iterator[Page]:
-    """Index pages of one kind; none that says it is both."""
+    """Index pages whose type, name or folder says one kind and nothing else."""
     for page in matter.pages.values():
-        about = (page.field("type"), page.stem, page.title, page.folder.rpartition("/")[2])
-        words = words_of(" ".join(about)) if page.type == "index" else ()
-        tries = any("hypothesis" in (type_of(word), type_of_folder(word)) for word in words)
-        reads = any(word.startswith("profil") for word in words)
-        if tries != reads and tries is (kind == "hypothesis"):
+        about = (page.field("type"), page.stem, page.folder.rpartition("/")[2])
+        kinds = {_kind(name) for name in about if page.type == "index"} - {""}
+        if kinds == {kind}:
             yield page
+
+
+def _kind(name: str) -> str:
+    """The kind of index that a name says: "profile-index" is one of profiles, "user-profile" and "hypothesis-testing" of nothing."""
+    words = [w for w in words_of(name.replace("_", "-")) if type_of(w) != "index"]
+    if words and all("hypothesis" in (type_of(w), type_of_folder(w)) for w in words):
+        return "hypothesis"
+    return "profile" if words and all(w.startswith("profil") for w in words) else ""
 
 
 RULES = (
