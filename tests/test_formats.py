@@ -1056,3 +1056,39 @@ def test_a_status_goes_before_what_was_proposed_and_a_mark_before_a_word_that_sa
 def test_a_ranking_below_another_heading_is_a_segment_of_its_own_however_its_ranks_are_written(log):
     board = "### RTX 4090\n| rank | variant | tok/s |\n|--|--|--|\n| 🥇 | graphs | 142.1 |\n| 🥈 | stock | 118.8 |\n\n### M3 Max\n| rank | variant | tok/s |\n|--|--|--|\n| 1 | simdgroup | 61.2 |\n| 2 | stock | 48.0 |\n"
     assert [s["best"]["value"] for s in told(log("h.md", board))["segments"]] == [142.1, 61.2]
+
+
+@pytest.mark.parametrize("comment", ["goal: higher quality code", "mode: higher precision", "better hardware: higher power draw", "metric: latency of the p99, mean of three"])
+def test_a_comment_states_a_direction_or_a_metric_in_one_word_or_nothing(log, comment):
+    table = "exp\tstatus\tlatency_ms\n1\tkeep\t12\n2\tdiscard\t14\n"
+    segments = told(log("a.tsv", f"# {comment}\n{table}"))
+    assert segments["segments"][0]["best"]["value"] == 12 and "comment line" in str(segments)
+    for way in ("goal: maximize", "goal: maximize latency_ms", "metric_direction: higher_is_better", "direction: higher is better"):
+        assert told(log("b.tsv", f"# {way}\n{table}"))["segments"][0]["direction"] == "higher"
+
+
+def test_commits_of_one_line_each_are_entries(log):
+    text = "a1b2c3d exp 1: fuse the loops, 12.1 ms (keep)\nb2c3d4e exp 2: tile 64, 14 ms (discard)\nc3d4e5f exp 3: unroll, 11.2 ms (keep)\n"
+    assert counts(told(log("git.txt", text)))[:3] == (3, 2, 1)
+
+
+def test_lines_of_a_program_and_lists_of_specs_are_no_diary(log):
+    lines = "".join(f"2025-05-24 20:58:3{i} - INFO - loaded {i} shards, loss 0.{i}\n" for i in range(1, 7))
+    others = "".join(f"2025-05-24 20:58:3{i} - {x}\n" for i, x in enumerate(("port 80", "3 hosts", "opened 4 MB", "waited 5 s")))
+    specs = "- A100: latency 12 ms\n- H100: latency 8 ms\n- L4: latency 31 ms\n"
+    for text in (lines, lines.replace("INFO", "ERROR"), others, specs):
+        assert not told(log("server.md", text))["runs"], text
+
+
+def test_what_broke_or_holds_nothing_is_told_so(log):
+    text = "### Run 1: unroll [kept]\n12 ms\n\n### Run 2: AVX-512 [crash SIGILL on the runner]\n\n### Run 3: tile [discarded]\n14 ms\n"
+    assert told(log("log.md", text))["crashed"] == 1
+    assert told(log("a.tsv", "exp\tstatus\tlatency_ms\n1\tkeep\t12\n2\tdiscard\t14\n3\tkaputt\tnan\n"))["crashed"] == 1
+    assert told(log("a.csv", "name,latency_ms\nbase,12\nfused,11\npending,\n"))["runs"] == 2
+
+
+def test_a_table_of_scores_alone_is_none_of_runs(log):
+    for column, things in {"team": "AB", "student": "XY", "risk": ("fire", "flood")}.items():
+        board = f"| {column} | name | score |\n|---|---|---|\n| {things[0]} | base | 12 |\n| {things[1]} | other | 15 |\n"
+        assert not told(log("table.md", board))["runs"], board
+        assert not told(log("table.md", board.replace(column, "#")))["runs"], column

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from logging import getLevelNamesMapping
 from pathlib import Path
 
 from kb.formats.markup import pages_of
@@ -14,6 +15,7 @@ from kb.formats.outline import (
     BOLD_LEVEL,
     CLAUSES,
     DASHES,
+    DAY,
     DECIDED,
     ITEM_LEVEL,
     LONGEST,
@@ -36,6 +38,11 @@ BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _FIELD = re.compile(
     r"[\s>*+-]*([^\W\d_][\w'/@. -]{0,30}?)(?:\s{0,3}\([^)]*\))?\s{0,3}\**\s{0,3}[:：.]\**\s+(.*)$"
 )
+_STAMP = re.compile(r"\W*\d{1,2}:\d{2}\b")
+# Levels of the lines of a program's log, bare or in brackets.
+_LEVELS = {
+    f"{a}{n}{b}" for n in getLevelNamesMapping() for a in ("", "[") for b in ("", "]", ":", "]:")
+}
 ORNAMENTS = " ★⭐✅❌✔✗*"
 
 
@@ -68,6 +75,8 @@ class TextEntry:
     def declared(self) -> str:
         """The status that its title or a line `Verdict: KEPT` states."""
         texts = [m[1] for m in BRACKETS.finditer(self.unit.title)]
+        # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
+        texts += texts[-1].split()[:1] if self.unit.title.endswith("]") and texts else []
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
         # `unroll 4: 110 ms kept`.
         texts += self.pieces[-1].split()[-1:] if self.pieces[-1][:1].isdigit() else []
@@ -171,9 +180,16 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
 
 
 def _lines_of(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
-    """Which items of a list that is the whole text are runs: in a diary, a line a run, most give figures or say how they came out."""
+    """Which items of a list that is the whole text are runs: in a diary, a stamped line a run, most say how they came out or give one figure."""
+    texts = [e.unit.line.text for e in entries]
+    if 2 * sum(bool(_LEVELS.intersection(x[:80].split())) for x in texts) > len(entries):
+        return []
+    stamped = sum(bool(_STAMP.match(x) or DAY.search(x[:20])) for x in texts)
+    times = Counter(n for f in with_spoken(entries) for n in f if n != "value")
+    alike = min(stamped, max(times.values(), default=0))
     runs = [e for e in entries if e.status or e.spoken or figures_of(e)]
-    return runs if 2 * len(runs) >= len(entries) > 2 else []
+    most = max(alike, sum(bool(e.status) for e in entries))
+    return runs if 2 * most > len(entries) > 2 else []
 
 
 def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:

@@ -15,6 +15,7 @@ from kb.run.status import is_status, outcome_of
 _LARGEST = 64_000_000
 # A field of reStructuredText or org: `:Time: 18 s`; one that says nothing opens or ends a list of them.
 _PROPERTY = re.compile(r"^\s*:([\w-]+):\s+(\S.*)$|^\s*:[\w-]+:\s*$")
+_ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b")
 _PERSONS = re.compile(r"(?:Author|Commit|CommitDate|Merge):")
 _BEGUN = re.compile(
@@ -41,6 +42,8 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
     # The command itself may stand above what it printed.
     elif any(map(_COMMIT.match, filled[:2])):
         return [_of_git_log(x) for x in lines]
+    elif filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
+        return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
     return _of_bullets([_PROPERTY.sub(_item_of, x) for x in lines])
 
 

@@ -22,7 +22,7 @@ from kb.formats.reading import Ask, Remark, Segment, moment, quantity_of, split_
 from kb.run.direction import direction_of, word_set, words_of
 from kb.run.quantity import Quantity, bare, is_sentinel, to_float
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
-from kb.run.status import outcome_of, status_words
+from kb.run.status import is_status, outcome_of, status_words
 from kb.store import json_of
 from kb.text.units import unit_of as known_unit
 
@@ -75,6 +75,9 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
         # Nothing was measured, so a 0 beside it measures nothing either.
         unmeasured = {n: m for n, m in metrics.items() if m.value == 0}
         metrics |= {n: structs.replace(m, value=None, raw="0") for n, m in unmeasured.items()}
+        if aim.raw.lower() == "nan" and outcome is Outcome.OTHER and not is_status(status):
+            # A word of its own beside a figure that is none: the run broke.
+            outcome = Outcome.CRASHED
     return Run(
         Origin(record.file or file, record.line.number, record.line.digest),
         kind,
@@ -331,6 +334,10 @@ def _run_or_remark(
         yield Remark("a row that sums up the others; skipped", record.line.number)
         return
     run = run_of(record, layout, file=file, kind=kind, segment=segment)
+    content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
+    if layout.primary and run.outcome is None and not any(map(str.isdigit, "".join(content))):
+        yield Remark("a row without a figure or an outcome; no run", record.line.number)
+        return
     if run.primary and run.value is None:
         message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
         yield Remark(message, record.line.number)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import takewhile, zip_longest
 from pathlib import Path
 
-from kb.formats.columns import LogColumn, is_aim, key_of, status_weight
+from kb.formats.columns import LogColumn, is_aim, key_of, key_words, status_weight
 from kb.formats.entries import (
     BRACKETS,
     ORNAMENTS,
@@ -25,11 +25,12 @@ from kb.formats.readers.jsonl import LISTS, opens_json
 from kb.formats.reading import Ask, Remark, Segment, quantity_of
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
-from kb.run.direction import direction_of
+from kb.run.direction import direction_of, word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, outcome_of, status_words
 
+_MACHINES = word_set("hardware machine device gpu cpu")
 _TEXTS = (".md", ".markdown", ".rst", ".org")
 
 
@@ -70,7 +71,9 @@ def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
         return bool(layout.decided or layout.direction or numbered)
     # Numbered and dated rows with a score are a trail, whichever way the score goes.
     evidence = layout.direction or roles & {"delta", "rank"} or numbered and "time" in roles
-    evidence = evidence or aim and is_aim(key_of(aim))
+    # A score without a side is one of runs where each names what it ran on.
+    placed = any(_MACHINES & key_words(n) for n in layout.roles)
+    evidence = evidence or placed and aim and is_aim(key_of(aim))
     described = "text" in roles or numbered and "lever" in roles or "rank" in roles
     proven = numbered or aim and (status or loose)
     return bool(described and proven and (status or evidence))

@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 
-from kb.formats.columns import ABSENT, ask_in, key_of
+from kb.formats.columns import ABSENT, NAMING, ask_in, key_of
 from kb.formats.layout import Record, RecordTable, looks_like_header
 from kb.formats.readers.jsonl import opens_json
 from kb.formats.reading import (
@@ -26,8 +26,11 @@ from kb.formats.reading import (
 )
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
+from kb.run.direction import direction_from, word_set
 from kb.run.status import is_status
 
+# Comments that say which way is better.
+_WAYS = word_set("direction metric_direction best_direction optimize goal")
 # No table is wider; what is, is one long line, and its end is one cell.
 _WIDEST = 1000
 # A table may stand behind what a tool says of the machine.
@@ -110,12 +113,23 @@ def _rows(
                 begun = True
                 yield line, cells
                 continue
-            # `# metric_direction: higher_is_better`
-            name, _, value = text.lstrip("#/ ").partition(":")
-            setting = {key_of(name[:40]): value.strip()}
-            if ask_in(setting) == Ask():
+            setting = directive(text)
+            if not setting:
                 yield Remark("a comment line; skipped", line.number)
             stated |= setting
+
+
+def directive(text: str) -> dict[str, str]:
+    """What a comment line states in one word: `# metric_direction: higher_is_better`, `# goal: minimize loss`; empty where it states nothing."""
+    name, _, value = text.lstrip("#/ ").partition(":")
+    key, value = key_of(name[:40]), value.strip()
+    words = value.lower().replace("_", " ").removesuffix(" is better").split()
+    # An order names what it is about.
+    order = "".join(words[:1])[2:5] in ("nim", "xim")
+    words = words[:1] if order and len(value.split()) == 2 else words
+    if key in _WAYS:
+        return {key: value} if len(words) == 1 and direction_from(value) else {}
+    return {key: value} if key in NAMING and len(value.split()) == 1 else {}
 
 
 def _numbered(rows: Iterator[Row | Remark]) -> Iterator[tuple[int, Row | Remark]]:
