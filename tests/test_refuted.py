@@ -511,3 +511,8 @@ def test_a_hypothesis_page_may_say_behind_a_label_that_it_was_refuted():
     page_text = "# More threads help\n\n**Status:** {}\n\nSixteen workers fill the cores.\n"
     assert len(said(page_text.format("Refuted"), "wiki/hypotheses/h.md")) == 1
     assert not said(page_text.format("Supported"), "wiki/hypotheses/h.md")
+
+
+def test_a_table_without_rows_says_nothing():
+    for head in ("| change | vs base |", "| change | speedup |", "| change | result |"):
+        assert not said(f"# Notes\n\n{head}\n|---|---|\n\n## Dead ends\n\n{head}\n|---|---|\n", "wiki/notes.md")

@@ -121,7 +121,9 @@ def changes_in(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[flo
         counts = is_measured(header[c]) or all(
             "%" in row[c] or row[c].strip("*`_ )")[-1:] in ("x", "×") for row in body
         )
-        both = counts and len(known) == len(body) and min(known) < 0 < max(known)
+        both = (
+            counts and len(known) == len(body) and min(known, default=0) < 0 < max(known, default=0)
+        )
         if (
             (both or _CHANGE.search(header[c]))
             and not _REMARK.search(header[c])
