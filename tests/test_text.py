@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb import text
+from kb.text.reports import ReportKind, report_of
 
 
 @pytest.mark.parametrize(
@@ -114,3 +115,9 @@ def test_one_line_holds_nothing_that_commands(written):
 
 def test_what_people_write_is_printed_as_it_is():
     assert text.one_line("Größe – 编程 ü €  5 µs") == "Größe – 编程 ü € 5 µs" and text.printable("a\r\nb\tc\n") == "a\nb\tc\n"
+
+
+def test_nothing_that_failed_is_no_failure():
+    for sentence in ("No failed or excluded cases.", "None failed.", "0 failed, 12 passed."):
+        assert report_of(sentence, is_try=True)[0] is not ReportKind.FAILED
+    assert report_of("It failed on the second input.", is_try=True)[0] is ReportKind.FAILED

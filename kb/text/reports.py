@@ -51,7 +51,7 @@ _TAKEN_BACK = (
     r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|not (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$)"
 )
 # What went wrong; of something that was tried only where the text says so otherwise.
-_WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
+_WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|(?<!no )(?<!none )(?<!0 )failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
 # It is done, or in use.
 _DONE = r"✅|✔|\b(?:done\b(?! (?:it|this|that))|(?:rolled out|shipped|merged|adopted|landed|works now)\b)|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 _IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
