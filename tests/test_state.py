@@ -140,6 +140,17 @@ def test_a_lead_says_who_asked_until_a_run_takes_it_up():
     assert "Overlap the copy" not in texts(state_of(later, target="engine").parts["leads"])
 
 
+def test_leads_of_one_thing_are_one_and_a_short_name_of_it_takes_it_up():
+    asks = "## Next\n\n- {}.\n"
+    ideas = ("Selective rematerialization of the inner tiles", "Selective rematerialization of inner tiles revisited at twice the batch", "Prefetch distance of the outer loop")
+    runs = [run(n, "refuted", title=f"spin={n}", rate=50, body=asks.format(idea)) for n, idea in enumerate(ideas, 8)]
+    leads = texts(state_of([*TRAIL, *runs], target="engine").parts["leads"])
+    assert leads.count("rematerialization") == 1 and "Prefetch distance" in leads
+    later = [*TRAIL, *runs, run(11, "refuted", title="selective remat of tiles", rate=50)]
+    leads = texts(state_of(later, target="engine").parts["leads"])
+    assert "rematerialization" not in leads and "Prefetch distance" in leads
+
+
 def test_a_lead_of_prose_is_told_before_what_it_rests_on_and_one_of_a_heading_by_its_newest_page():
     prose = "## Verdict\n\nRefuted. The writer waits for its own flush. The next probe should batch the flushes of the writer.\n"
     asks = "## Next\n\n- Split reduction (rows) — {}.\n"

@@ -1,7 +1,7 @@
 """What runs left to try and none since tried, with who asked for it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +27,16 @@ _SAYS, _TRIES, _CLAIM, _READ = 0.75, 0.4, 500, 240
 # A word that more of a trail's titles carry tells none of its runs from another.
 _USUAL = 1 / 3
 _LONGEST = 320
+# A word as long as this may stand for a longer one that it begins.
+_ROOT = 5
+
+
+class _Try(NamedTuple):
+    """What a run tried, by the words of its title and of its hypothesis."""
+
+    number: int
+    subject: frozenset[str]
+    claim: frozenset[str]
 
 
 class OpenLead(NamedTuple):
@@ -41,18 +51,23 @@ class OpenLead(NamedTuple):
 def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     """What the last runs left to try and none since tried, newest run first, each said once."""
     before: list[str] = []
-    heads: set[frozenset[str]] = set()
-    counts = Counter(w for e in runs for w in _terms(subject_of(e)))
+    heads: list[frozenset[str]] = []
+    terms = _terms_of(runs)
+    counts = Counter(w for e in runs for w in terms(subject_of(e)))
     plain = frozenset(w for w, n in counts.items() if n > max(_LEAST, _USUAL * len(runs)))
+    tries = [_Try(e.number, terms(subject_of(e)), terms(e.hypothesis[:_CLAIM])) for e in runs]
     for age, e in enumerate(reversed(runs[-last:])):
         for place, text in enumerate(t for n in e.account.leads for t in _each(n.text)):
-            head = _terms(_TURN.split(text, maxsplit=1)[0])
-            again = head in heads or repeats(text, before)
+            head = terms(_TURN.split(text, maxsplit=1)[0])
+            again = any(_is_same(head, other) for other in heads) or repeats(text, before)
             if len(words_of(text)) >= _LEAST and not _NO_IDEA.search(text) and not again:
                 before.append(text)
-                heads.update([head] if len(head) > 1 else [])
-                later, numbers = runs[len(runs) - age :], numbers_named(text)
-                if not any(r.number in numbers or _takes(r, text, plain) for r in later):
+                heads.append(head)
+                numbers, named = numbers_named(text), terms(text[:_READ])
+                if not any(
+                    t.number in numbers or _takes(t, head, named, plain)
+                    for t in tries[len(runs) - age :]
+                ):
                     yield OpenLead(e, text, age, place)
 
 
@@ -70,22 +85,34 @@ def _each(text: str) -> list[str]:
     return titles if all(t.count(" ") > 1 for t in titles) else [text]
 
 
-def _takes(run: Facts, text: str, plain: frozenset[str]) -> bool:
-    """Whether a run does what a lead asks for: the lead says most of what it tried, `plain` words of the trail aside, or the
+def _is_same(head: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two headings of leads speak of one thing: most of the shorter stands in the longer."""
+    return len(head & other) >= max(_SAYS * min(len(head), len(other)), 2)
+
+
+def _takes(run: _Try, head: frozenset[str], named: frozenset[str], plain: frozenset[str]) -> bool:
+    """Whether a run does what a lead asks for: the lead names most of what it tried, `plain` words of the trail aside, or the
     run says what heads the lead, in part as what it tried and the rest in its hypothesis.
     """
-    head = _TURN.split(text, maxsplit=1)[0]
-    subject, heading = _terms(subject_of(run)), _terms(head)
-    own = subject - plain
-    rest = heading & (subject | _terms(run.hypothesis[:_CLAIM]))
-    headed = len(heading & subject) >= max(_TRIES * len(heading), 1) and (
-        len(rest) >= max(_SAYS * len(heading), 2)
+    own = run.subject - plain
+    headed = len(head & run.subject) >= max(_TRIES * len(head), 1) and (
+        len(head & (run.subject | run.claim)) >= max(_SAYS * len(head), 2)
     )
-    least = max(_SAME * len(own), min(len(own), _LEAST), 2)
-    named = len(own & _terms(text[:_READ])) >= least
-    return headed or named
+    return headed or len(own & named) >= max(_SAME * len(own), min(len(own), _LEAST), 2)
+
+
+def _terms_of(runs: Sequence[Facts]) -> Callable[[str], frozenset[str]]:
+    """Turns a text into its words, each as the shortest word of the trail's titles that begins it: `remat` for `rematerialization`."""
+    titles = {w for e in runs for w in _stems(subject_of(e)) if len(w) >= _ROOT}
+    roots = [w for w in titles if not any(w.startswith(t) and w != t for t in titles)]
+
+    @lru_cache(maxsize=None)
+    def root(word: str) -> str:
+        return next((r for r in roots if word.startswith(r)), word)
+
+    return lambda text: frozenset(map(root, _stems(text)))
 
 
 @lru_cache(maxsize=1 << 12)
-def _terms(text: str) -> frozenset[str]:
+def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(w) for w in text_words(text) if w not in STOP and len(w) > 1)
