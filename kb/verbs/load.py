@@ -2,8 +2,8 @@
 
 import glob
 import sqlite3
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
 from kb.schema import STEPS
@@ -22,37 +22,33 @@ FORMATS = ("md", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """A step, what it is about, and the moment."""
+class Load(Request):
+    """A step, what it is about, and the moment; `profile` and `proposal` are files here."""
 
+    HELPS: ClassVar = {
+        "query": option("what the step is about, in words"),
+        "target": option("what is optimized; without it, everything"),
+        "variant": option("operating point of the target"),
+        "before": option("the state just before this page", metavar="PAGE"),
+        "as_of": option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE"),
+        "exclude": several("leave pages out (may be repeated; * crosses /)", metavar="GLOB"),
+        "profile": option("profiler output, or text about it, as the query", metavar="FILE"),
+        "proposal": option("a proposal or an experiment page as the query", metavar="FILE"),
+        "mode": option("of the hypothesis step", choices=MODES),
+        "audience": option("cold leaves out what gives away outcomes", choices=AUDIENCES),
+        "beyond": option(
+            "digest of an earlier slice; what it told is left out; without a question, its own once more",
+            metavar="DIGEST",
+        ),
+    }
     step: str = argument(
         f"the step of the loop that asks: {', '.join(STEPS)}; a batch may say it in its lines",
         default="",
         choices=STEPS,
         metavar="STEP",
     )
-    query: str = option("what the step is about, in words")
-    profile: str = option("profiler output, or text about it, as the query", metavar="FILE")
-    proposal: str = option("a proposal or an experiment page as the query", metavar="FILE")
-    target: str = option("what is optimized; without it, everything")
-    variant: str = option("operating point of the target")
-    before: str = option("the state just before this page", metavar="PAGE")
-    as_of: str = option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE")
     budget: int | None = option(
-        "tokens (default: kb.toml or 3600, 900 to resume)",
-        default=None,
-        metavar="N",
-    )
-    exclude: tuple[str, ...] = several(
-        "leave pages out (may be repeated; * crosses /)", metavar="GLOB"
-    )
-    mode: str = option("of the hypothesis step", default="auto", choices=MODES)
-    audience: str = option(
-        "cold leaves out what gives away outcomes", default="loop", choices=AUDIENCES
-    )
-    beyond: str = option(
-        "digest of an earlier slice; what it told is left out; without a question, its own once more",
-        metavar="DIGEST",
+        "tokens (default: kb.toml or 3600, 900 to resume)", default=None, metavar="N"
     )
     batch: str = option(
         "one request a line, one JSON answer a line; - reads stdin", metavar="FILE.jsonl"
@@ -82,23 +78,15 @@ def run(request: Load, caller: Caller) -> Result[Slice | tuple[Slice, ...]]:
 
 
 def _request_of(layout: store.Layout, caller: Caller, request: Load) -> Request:
-    """The request that a command spells out."""
-    wanted = {
-        "query": request.query,
-        "target": request.target,
-        "variant": request.variant,
+    """The request that a command spells out, with what its files hold."""
+    stated = {f.name: getattr(request, f.name) for f in fields(Request)}
+    stated |= {
         "before": request.before and caller.page(layout, request.before),
-        "as_of": request.as_of,
         "exclude": [*request.exclude, *_own_page(layout, caller, request.proposal)],
-        "mode": request.mode,
-        "audience": request.audience,
-        "beyond": request.beyond,
         "profile": _profile(caller, request.profile),
         "proposal": caller.text(request.proposal) if request.proposal else "",
     }
-    return request_from(
-        wanted, step=request.step, budget=request.budget, usual=layout.config.budget
-    )
+    return request_from(stated, usual=layout.config.budget)
 
 
 def _again(layout: store.Layout, request: Load) -> Request:

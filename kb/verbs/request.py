@@ -69,10 +69,10 @@ def _field(
 
 def options_of(request: type) -> tuple[Option, ...]:
     """The fields of a request class, in their order."""
-    # Of a field that a room declares the request that takes it in says the help, in its `HELPS`.
+    # Of a field that a room declares the request that takes it in says the help, in its `HELPS`; without one no door asks for it.
     helps = ChainMap(*(kind.__dict__.get("HELPS", {}) for kind in request.__mro__))
     listed = []
-    for item in fields(request):
+    for item in (f for f in fields(request) if f.metadata or f.name in helps):
         kind, many = item.type, get_origin(item.type) is tuple
         if many or isinstance(kind, types.UnionType):
             kind = next(k for k in get_args(kind) if k not in (Ellipsis, types.NoneType))
