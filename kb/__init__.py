@@ -4,9 +4,10 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import cast
+from typing import TypeVar, cast
 
 __version__ = "0.1.0"
+_Listed = TypeVar("_Listed")
 
 
 class KbError(Exception):
@@ -30,6 +31,27 @@ def exports(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[s
         return exported
 
     return value
+
+
+def registered(package: str, listing: str, *, kind: type[_Listed], key: str) -> list[_Listed]:
+    """What the modules of a package name in their `listing`, then what other packages name under the entry point of its room.
+
+    Raises KbError where one of these is of another kind, or its `key` is taken.
+    """
+    import pkgutil
+    from importlib.metadata import entry_points
+
+    modules = pkgutil.iter_modules(import_module(package).__path__, f"{package}.")
+    listed = [item for m in modules for item in getattr(import_module(m.name), listing)]
+    room = package.rpartition(".")[0]
+    for point in entry_points(group=room):
+        item = point.load()
+        if not isinstance(item, kind) or getattr(item, key) in {getattr(i, key) for i in listed}:
+            raise KbError(
+                f"entry point {room} {point.name} = {point.value}: not a {kind.__name__} of a {key} of its own; name a {room}.{kind.__name__}"
+            )
+        listed.append(item)
+    return listed
 
 
 class _Lazy:

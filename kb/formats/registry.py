@@ -4,16 +4,12 @@ A format is one object in one file of `kb.formats.readers`, or of another packag
 the entry point `kb.formats`.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
-from kb import KbError
-from kb.formats import readers
+from kb import KbError, registered
 from kb.formats.reading import Ask, Remark, Segment, head_of, is_binary
 from kb.run.record import Outcome, Run
 
@@ -90,10 +86,8 @@ class Located:
 @cache
 def formats() -> tuple[LogFormat, ...]:
     """All formats, in the order in which they are preferred."""
-    names = [f"{readers.__name__}.{m.name}" for m in pkgutil.iter_modules(readers.__path__)]
-    own = [f for name in names for f in importlib.import_module(name).FORMATS]
-    foreign = [point.load() for point in entry_points(group="kb.formats")]
-    return tuple(sorted((*own, *foreign), key=lambda f: (f.order, f.name)))
+    listed = registered("kb.formats.readers", "FORMATS", kind=LogFormat, key="name")
+    return tuple(sorted(listed, key=lambda f: (f.order, f.name)))
 
 
 def format_names() -> list[str]:

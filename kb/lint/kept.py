@@ -8,11 +8,11 @@ import contextlib
 import os
 import sqlite3
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 
 from kb import store
 from kb.claims.filed import FOLDER as claims_folder
 from kb.graph import Files, attachments
-from kb.lint.registry import foreign_rules
 from kb.lint.report import BASELINE_NAME, Report
 
 _FILE = "lint.db"
@@ -33,7 +33,7 @@ def state_of(layout: store.Layout, *, today: str) -> str:
     pages = store.scan(layout)
     claims = sorted((layout.sources / claims_folder).glob("*.json"))
     files = [*map(os.fspath, claims), ".gitmodules", BASELINE_NAME]
-    foreign = [(p.name, p.value, p.dist and p.dist.version) for p in foreign_rules()]
+    foreign = [(p.name, p.value, p.dist and p.dist.version) for p in entry_points(group="kb.lint")]
     looks = [(file, _look(layout, file)) for file in files]
     code = store.code_state(everything=True)
     whole = (sorted(pages.digests.items()), pages.findings, layout.config, today, looks, foreign)

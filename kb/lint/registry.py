@@ -1,13 +1,10 @@
 """Every rule of lint, found in one place: those of `kb.lint.rules`, and what other packages name under the entry point `kb.lint`."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 
-from kb import KbError
+from kb import registered
 from kb.lint.matter import Matter
 from kb.page import Page
 from kb.schema import Finding, Level
@@ -43,25 +40,10 @@ class Rule:
     habit: str = ""
 
 
-def foreign_rules() -> tuple[EntryPoint, ...]:
-    """Where other packages name rules."""
-    return tuple(entry_points(group="kb.lint"))
-
-
 @cache
 def all_rules() -> Mapping[str, Rule]:
     """All rules by code. Raises KbError where a rule of another package takes a code that is taken."""
-    from kb.lint import rules as own
-
-    names = [f"{own.__name__}.{m.name}" for m in pkgutil.iter_modules(own.__path__)]
-    listed = [rule for name in names for rule in importlib.import_module(name).RULES]
-    for point in foreign_rules():
-        rule = point.load()
-        if not isinstance(rule, Rule) or any(rule.code == r.code for r in listed):
-            raise KbError(
-                f"entry point kb.lint {point.name} = {point.value}: no rule, or its code is taken; name a kb.lint.Rule of its own code"
-            )
-        listed.append(rule)
+    listed = registered("kb.lint.rules", "RULES", kind=Rule, key="code")
     return {rule.code: rule for rule in sorted(listed, key=lambda r: r.code)}
 
 

@@ -1,14 +1,11 @@
 """Every profiler format kb reads, found in one place: objects of `kb.profiles.readers`, and of other packages under `kb.profiles`."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TextIO
 
-from kb import KbError
+from kb import KbError, registered
 from kb.profiles.table import Reading
 
 
@@ -34,17 +31,7 @@ class Format:
 @cache
 def formats() -> tuple[Format, ...]:
     """All formats, in the order in which they are preferred. Raises KbError where two have one name."""
-    from kb.profiles import readers
-
-    names = [f"{readers.__name__}.{m.name}" for m in pkgutil.iter_modules(readers.__path__)]
-    listed = [f for name in names for f in importlib.import_module(name).FORMATS]
-    for point in entry_points(group="kb.profiles"):
-        format_ = point.load()
-        if not isinstance(format_, Format) or any(format_.name == f.name for f in listed):
-            raise KbError(
-                f"entry point kb.profiles {point.name} = {point.value}: no format of a name of its own; name a kb.profiles.Format"
-            )
-        listed.append(format_)
+    listed = registered("kb.profiles.readers", "FORMATS", kind=Format, key="name")
     return tuple(sorted(listed, key=lambda f: (f.order, f.name)))
 
 
