@@ -5,14 +5,13 @@ touches. Refuses binary reports (it says which export to make of them), runs not
 format has no timeline.
 """
 
-from kb.profiles.buckets import RULES, bucket_of
+from kb.profiles.buckets import bucket_of
 from kb.profiles.reading import profile_or_text, read
 from kb.profiles.registry import Format, format_names, formats
-from kb.profiles.report import query, to_json, to_markdown
+from kb.profiles.report import query, to_markdown
 from kb.profiles.table import Bucket, Cost, Fact, Op, Profile, Reading
 
 __all__ = [
-    "RULES",
     "Bucket",
     "Cost",
     "Fact",
@@ -26,6 +25,5 @@ __all__ = [
     "profile_or_text",
     "query",
     "read",
-    "to_json",
     "to_markdown",
 ]

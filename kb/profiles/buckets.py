@@ -1,23 +1,15 @@
 """Names of operations to buckets, by published rules. Knows words of many tools and no word of any one model or repository.
 
 First rule that matches wins; a name is tried without its template and call arguments first (`reduce_kernel<512, SoftMax>`
-reduces), then whole, then by what the tool says beside it (framework path). `kb profile buckets` prints the table.
+reduces), then whole, then by what the tool says beside it (framework path).
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 
-@dataclass(frozen=True, slots=True)
-class BucketRule:
-    bucket: str
-    means: str
-    pattern: re.Pattern[str]
-
-
-def _rule(bucket: str, means: str, words: str) -> BucketRule:
-    """Words are patterns apart by white space. One must stand alone between non-letters; `~` lets it run on at that end."""
+def _rule(bucket: str, words: str) -> tuple[str, re.Pattern[str]]:
+    """A bucket and what names it. Words are patterns apart by white space. One must stand alone between non-letters; `~` lets it run on at that end."""
     alternatives = []
     for word in words.split():
         left, right = word.startswith("~"), word.endswith("~")
@@ -28,134 +20,134 @@ def _rule(bucket: str, means: str, words: str) -> BucketRule:
             + ")"
             + ("" if right else "(?![a-z])")
         )
-    return BucketRule(bucket, means, re.compile("|".join(alternatives)))
+    return bucket, re.compile("|".join(alternatives))
 
 
-RULES: tuple[BucketRule, ...] = (
+RULES = (
+    # Nothing ran: gaps of the device's timeline, or the processor's idle loop.
     _rule(
         "idle",
-        "nothing ran: gaps of the device's timeline, or the processor's idle loop",
         r"idle swapper cpu_?idle (?:intel|acpi|mwait|poll|default)_idle~",
     ),
+    # Between devices: all-reduce, all-gather, reduce-scatter, all-to-all, permute, send and receive.
     _rule(
         "collective",
-        "between devices: all-reduce, all-gather, reduce-scatter, all-to-all, permute, send and receive",
         r"""
         ~nccl~ ~rccl~ ~all[-_\s]?reduce~ ~all[-_\s]?gather~ ~reduce[-_\s]?scatter~ ~all[-_\s]?to[-_\s]?all~ ~collective~
         ~ppermute~ c10d~ mpi (?:send|recv)(?:-done|-start)?(?=[.\d]*$) ~cross_device~ ~ring_exchange~ nvshmem~
         """,
     ),
+    # Attention kernels, fused or not.
     _rule(
         "attention",
-        "attention kernels, fused or not",
         r"~attention~ ~attn~ ~flash_?(?:fwd|bwd|decod|infer)~ ~fmha~ ~splash~ sdpa~ mha mla gqa",
     ),
+    # The update of the parameters.
     _rule(
         "optimizer",
-        "the update of the parameters",
         r"~multi_tensor_apply~ adamw? sgd lamb adafactor lion ~optimizer~",
     ),
+    # To and from narrow formats.
     _rule(
         "quantize",
-        "to and from narrow formats",
         r"(?:de|re)?quantize_(?:row|mmq)~ ~scaled_quant~",
     ),
+    # Matrix products and convolutions.
     _rule(
         "matmul",
-        "matrix products and convolutions",
         r"""
         ~gemm~ ~gemv~ ~mat_?mul~ ~mul_?mat~ mm bmm ~addmm~ mmq mmvq? mmf ~wgmma~ ~hmma~ ~xmma~ ~mfma~ ~vec_dot~ dot
         dot_?general~ dot_?product einsum linear tensordot ~conv(?:olution)?(?!er|ey)~ ~cudnn~ ~winograd~ ~[wd]grad~
         triton_tem~ cublas(?:lt)? trsm syrk ragged_dot~ moe_?(?:gemm|experts?)~
         """,
     ),
+    # To and from narrow formats.
     _rule(
         "quantize",
-        "to and from narrow formats",
         r"~quanti[sz]~ ~dequant~ quant ~fp8_cast~ ~to_fp8~",
     ),
+    # Softmax, cross-entropy and norms.
     _rule(
         "normalisation",
-        "softmax, cross-entropy and norms",
         r"""
         ~soft_?max~ ~log_?sum_?exp~ ~cross_?entropy~ nll nll_loss~ ~(?:layer|rms|batch|group|instance)_?norm~ norm
         ~normali[sz]~
         """,
     ),
+    # Bytes moved as they are: memcpy, memset, host to device and back, infeed and outfeed.
     _rule(
         "transfer",
-        "bytes moved as they are: memcpy, memset, host to device and back, infeed and outfeed",
         r"""
         ~memcpy~ ~memset~ ~memmove~ (?<!batched_)copy(?:_?kernel|-start|-done)? copy_?user~ copy_? [hd](?:to|2)[hd] infeed~
         outfeed~ transfer~ dma offload prefetch pin_memory clear_page~ rep_movs~
         """,
     ),
+    # The same values at other places: transpose, reshape, slice, gather, scatter, concatenate, pad, embedding look-up.
     _rule(
         "layout",
-        "the same values at other places: transpose, reshape, slice, gather, scatter, concatenate, pad, embedding look-up",
         r"""
         ~transpose~ ~permut(?!ation_test)~ reshape bitcast~ ~slice~ concat(?:enate)? cat ~gather(?!_?top)~ ~scatter~
         pad(?:ding)? ~im2col~ nchw~ nhwc~ ~index_(?:select|put|copy|fill|add)~ index ~embedding~ relayout contiguous repeat
         data\sformatting tile (?:un)?squeeze view as_strided expand flatten narrow split chunk detach stack unfold ~swizzle~
         """,
     ),
+    # Many values to few: sums, maxima, scans, sorts, top-k, pooling.
     _rule(
         "reduction",
-        "many values to few: sums, maxima, scans, sorts, top-k, pooling",
         r"""
         ~reduc(?:e|tion)~ sum mean argm(?:ax|in) amax amin ~cumsum~ scan top_?k ~sort~ ~pool(?:ing)?\d?d? triton_(?:red|per)~
         histogram~ variance unique
         """,
     ),
+    # Compilation and tracing at run time.
     _rule(
         "compile",
-        "compilation and tracing at run time",
         r"~compil~ ~autotun~ trace_to_jaxpr~ lower(?:ing)?_ ~codegen~ ~llvm~ ptxas",
     ),
+    # The host's calls into the device runtime: launches, graph launches, allocations there.
     _rule(
         "runtime",
-        "the host's calls into the device runtime: launches, graph launches, allocations there",
         r"""
         cuda(?!functor|_?kernel|[a-z_]*synchronize)~ cu_?(?:launch|mem|stream|event|module|ctx|graph)(?![a-z_]*synchronize)~
         hip_?(?:launch|malloc|memcpy|stream|event|module|graph)(?![a-z_]*synchronize)~ ~pjrt~ ~thunk_?execut~ ~launch_?kernel~
         ~kernel_?launch~ ~tfrt~ ~executable~ ~dispatch~ command\sbuffer~
         """,
     ),
+    # Blocked or spinning: sleeps, polls, locks, barriers.
     _rule(
         "wait",
-        "blocked or spinning: sleeps, polls, locks, barriers",
         r"""
         ~futex~ ~epoll~ poll ~select_poll~ nanosleep ~sleep~ wait(?:_?for)? wait_?\w* ~mutex~ ~spin_?lock~ ~barrier~ ~rwlock~
         cond_wait~ ~semaphore~ acquire lock join sched_yield synchronize kmp_(?:wait|flag|suspend)~
         """,
     ),
+    # Memory taken and given back, page faults.
     _rule(
         "allocation",
-        "memory taken and given back, page faults",
         r"""
         ~malloc~ ~calloc~ ~realloc~ free cfree mmap~ munmap~ ~page_fault~ operator\snew~ operator\sdelete~ ~jemalloc~ je_~
         ~tcmalloc~ ~garbage~ gc ~alloc(?:at|_)~ empty ~mem_cgroup~ charge_memcg ~anonymous_page~ pfn_pte madvise~ brk
         """,
     ),
+    # The interpreter's own loop and objects.
     _rule(
         "interpreter",
-        "the interpreter's own loop and objects",
         r"""
         _?py_?eval~ py_?(?:object|list|dict|tuple|unicode|long|float|type|call|number|sequence)~ _?pyobject~ _?pydict~
         ~vectorcall~ v8::~ ~gc_collect~
         """,
     ),
+    # Files, sockets, devices.
     _rule(
         "io",
-        "files, sockets, devices",
         r"""
         ~sys_(?:p?read|p?write|sendto|recvfrom|fsync|open)~ vfs_~ ext4_~ xfs_~ ~fsync~ ~socket~ tcp_~ p?read(?:v|64)?
         p?write(?:v|64)? fread fwrite readinto blk_~ nvme_~ entry_syscall~ do_syscall~
         """,
     ),
+    # One value in, one out, and fusions of such.
     _rule(
         "elementwise",
-        "one value in, one out, and fusions of such",
         r"""
         ~element_?wise~ ~pointwise~ triton_poi~ ~vectorized~ ~fusion~ ~fused~ (?:add|sub|mul|div)(?:_|\d|tract|iply|ide)?
         multiply subtract divide exp(?:onential|m?1)? log tanh ~relu~ ~gelu~ ~silu~ ~swiglu~ ~sigmoid~ ~dropout~ cast
@@ -242,7 +234,7 @@ def head(name: str) -> str:
 
 
 def _by_rules(text: str) -> str | None:
-    return next((rule.bucket for rule in RULES if rule.pattern.search(text)), None)
+    return next((bucket for bucket, pattern in RULES if pattern.search(text)), None)
 
 
 @lru_cache(maxsize=65536)

@@ -1,8 +1,6 @@
-"""A profile as text: a page's Profile section, JSON, the query. Computes nothing; names are quoted, never markup."""
+"""A profile as text: a page's Profile section, the query. Computes nothing; names are quoted, never markup."""
 
-import json
 import re
-from dataclasses import asdict
 
 from kb.profiles.table import Profile, clean
 
@@ -118,11 +116,6 @@ def to_markdown(profile: Profile) -> str:
     if profile.warnings:
         lines += ["", *(f"> Note: {_plain(w)}" for w in profile.warnings)]
     return "\n".join(lines) + "\n"
-
-
-def to_json(profile: Profile) -> str:
-    """The profile's own fields, in their order."""
-    return json.dumps(asdict(profile), ensure_ascii=False, indent=1) + "\n"
 
 
 def _words(name: str) -> str:

@@ -29,5 +29,4 @@ class Summarize:
 def run(request: Summarize, caller: Caller) -> Result[Profile]:
     profile = profiles.read(caller.file(request.path), kind=request.kind)
     text = profiles.to_markdown(profile).rstrip("\n")
-    json = partial(profiles.to_json, profile)
-    return Result(profile, text, forms={"json": json, "query": partial(profiles.query, profile)})
+    return Result(profile, text, forms={"query": partial(profiles.query, profile)})
