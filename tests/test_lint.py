@@ -375,6 +375,12 @@ def test_what_lint_found_is_kept_until_anything_it_looked_at_changes(make_base, 
     assert codes() == ["broken-anchor"]
 
 
+def test_a_name_with_blanks_is_no_matter_where_pages_are_cited_by_wikilinks(make_base):
+    pages = {"wiki/concepts/a b.md": "See [[c#1]].\n", "wiki/concepts/c#1.md": "See [[a b]] and [[a b|again]].\n"}
+    layout = make_base({path: HEAD.format(path) + body for path, body in pages.items()})
+    assert found(layout, "unlinkable-name") == ["wiki/concepts/c#1.md:1 c#1.md"]
+
+
 def test_claims_that_disagree_or_lost_their_source_are_found_whatever_was_kept(make_base, kb_command):
     def claim(source: str, value: float) -> claims.Claim:
         stated = claims.ClaimedQuantity(subject="H100", quantity="bandwidth", value=value, unit="GB/s")

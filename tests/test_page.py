@@ -282,6 +282,16 @@ def test_a_page_has_the_type_it_says_or_the_one_of_its_place(path, front, kind):
     assert read(f"---\ntitle: t\n{front}\n---\n", path).type == kind
 
 
+@pytest.mark.parametrize("written", ["2025-03-03", "2025-03-03T10:00:00Z", "2025/03/03", "2025.3.3", "20250303", "2025年3月3日", "03.03.2025", "3 March 2025", "Mar 3, 2025", "March 3 2025"])
+def test_a_day_is_read_in_whatever_spelling(written):
+    assert read(f"---\ntitle: A\ndate: {written}\n---\n").date == "2025-03-03"
+
+
+@pytest.mark.parametrize("written", ["3/4/2025", "spring 2025", "2025", "31 February 2025"])
+def test_what_may_be_two_days_or_none_dates_nothing(written):
+    assert read(f"---\ntitle: A\ndate: {written}\n---\n").date == ""
+
+
 def test_trail_order_is_date_number_path():
     names = ["2026-01-02-v010-a", "2026-01-02-v009-b", "2026-01-01-exp99-c", "2026-01-02-e4b-baseline"]
     pages = [read("---\ntype: experiment\n---\n", f"wiki/experiments/t/{n}.md") for n in names]

@@ -170,11 +170,11 @@ def test_every_identifier_of_a_real_wiki_finds_a_page_that_holds_it(corpora, mak
 
 SCRIPTS = {
     "wiki/zh.md": "# 报告\n\n我们做了编程模型对比，结果很好。\n", "wiki/ja.md": "# 記録\n\n大規模言語モデルの推論を速くする。\n", "wiki/ko.md": "# 기록\n\n행렬곱셈커널을 최적화했다.\n",
-    "wiki/ru.md": "# Ёлка\n\nПлитки ускоряют умножение.\n", "wiki/de.md": "# Größe\n\nÜber die Blockgröße.\n", "wiki/en.md": "# English\n\nNothing of the kind here, block sizes apart.\n",
+    "wiki/pl.md": "# Łódź\n\nWiększy bufor nic nie dał, kæmpe øge.\n", "wiki/ru.md": "# Ёлка\n\nПлитки ускоряют умножение.\n", "wiki/de.md": "# Größe\n\nÜber die Blockgröße.\n", "wiki/en.md": "# English\n\nNothing of the kind here, block sizes apart.\n",
 }
 
 
-@pytest.mark.parametrize(("query", "path"), [("编程模型对比", "zh"), ("模型", "zh"), ("编", "zh"), ("言語モデル", "ja"), ("행렬곱셈", "ko"), ("ёлка", "ru"), ("ЕЛКА", "ru"), ("плитки", "ru"), ("grosse", "de"), ("GRÖSSE", "de"), ("blockgröße", "de")])
+@pytest.mark.parametrize(("query", "path"), [("编程模型对比", "zh"), ("模型", "zh"), ("编", "zh"), ("言語モデル", "ja"), ("행렬곱셈", "ko"), ("ёлка", "ru"), ("ЕЛКА", "ru"), ("плитки", "ru"), ("grosse", "de"), ("GRÖSSE", "de"), ("blockgröße", "de"), ("lodz", "pl"), ("ŁÓDŹ", "pl"), ("kaempe", "pl"), ("øge", "pl")])
 def test_every_script_is_found_by_its_words(make_base, query, path):
     layout = make_base(SCRIPTS)
     build(layout)

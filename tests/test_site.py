@@ -58,6 +58,11 @@ def shown(text: str, links: dict[str, Destination] | None = None) -> str:
     return (f'<h1 id="{body.anchor}">{body.title}</h1>' if body.title else "") + body.html
 
 
+def test_an_index_and_a_call_within_a_formula_are_shown_as_they_stand():
+    html = shown("For $f[x](y)$ see [a](b.md) and [gone](c.md).\n", {"b.md": Destination("page", "b/")})
+    assert "$f[x](y)$" in html and '<a href="b/">a</a>' in html and 'kb-broken' in html
+
+
 def write(root: Path, pages: dict[str, str]) -> store.Layout:
     for path, text in {"kb.toml": '[kb]\nname = "Tiny"\n', **pages}.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,14 @@ from kb.page import Page
 from kb.schema import TYPES
 
 if TYPE_CHECKING:
-    from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of
+    from kb.graph.links import (
+        Files,
+        LinkStatus,
+        link_findings,
+        nearest_anchor,
+        place_of,
+        prefers_wikilinks,
+    )
 
 __all__ = [
     "Files",
@@ -35,6 +42,7 @@ __all__ = [
     "nearest_anchor",
     "page_target",
     "place_of",
+    "prefers_wikilinks",
     "relative",
     "target_of",
     "wikilink_of",
@@ -43,7 +51,16 @@ __all__ = [
 # Loaded when it is first asked for: to know where links lead one need not say what is wrong with them.
 __getattr__ = exports(
     __name__,
-    {"links": ("Files", "LinkStatus", "link_findings", "nearest_anchor", "place_of")},
+    {
+        "links": (
+            "Files",
+            "LinkStatus",
+            "link_findings",
+            "nearest_anchor",
+            "place_of",
+            "prefers_wikilinks",
+        )
+    },
 )
 
 _PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)

@@ -163,7 +163,7 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
     A wiki that writes most of its links as wikilinks is read by what follows them; in another one, or by a `strict` reader,
     each is a finding, for markdown does not.
     """
-    strict = strict or not _prefers_wikilinks(graph.pages)
+    strict = strict or not prefers_wikilinks(graph.pages)
     findings: list[Finding] = []
     for path in sorted(graph.pages):
         page = graph.pages[path]
@@ -177,7 +177,8 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
     return findings
 
 
-def _prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
+def prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
+    """Whether a wiki writes most of its links to pages as wikilinks."""
     wikilinks = sum(way.startswith("[[") for page in pages.values() for way in page.cited)
     return wikilinks * 2 > sum(
         way.startswith("[[") or way.endswith(".md") for page in pages.values() for way in page.cited

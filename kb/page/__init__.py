@@ -40,6 +40,7 @@ from kb.schema import (
     type_of_place,
 )
 from kb.store import row_of, value_of
+from kb.text import day_of
 
 if TYPE_CHECKING:
     from kb.page.document import Document
@@ -273,11 +274,13 @@ class Page(_Fronted):
             named = _DATE_NAME.search(self.name)
             if named:
                 return named[1]
-        fields = (self.field(name) for name in _CREATED if name in self.front)
-        dated = next((d for value in fields if (d := _DATE.match(value))), None)
-        if dated is None and self.type == "experiment":
-            dated = _DATE.search(self.first_heading)
-        return dated[0] if dated else ""
+        fields = [self.field(name) for name in _CREATED if name in self.front]
+        dated = next((d[0] for value in fields if (d := _DATE.match(value))), "")
+        if not dated and fields:
+            dated = next(filter(None, map(day_of, fields)), "")
+        if not dated and self.type == "experiment":
+            dated = d[0] if (d := _DATE.search(self.first_heading)) else ""
+        return dated
 
     @cached_property
     def number(self) -> int:

@@ -198,7 +198,10 @@ def _html_block(self, tokens, index, options, env) -> str:
 
 def _link_open(self, tokens, index, options, env) -> str:
     href = str(tokens[index].attrs.get("href", ""))
-    opening, closing = link_tags(env["links"].get(href, Destination("broken", note="no such link")))
+    to = env["links"].get(href, Destination("broken", note="no such link"))
+    # The page's own reader takes an index and a call within a formula (`$f[x](y)$`) for no link.
+    formula = href.isalnum() and href not in env["links"]
+    opening, closing = ("[", f"]({href})") if formula else link_tags(to)
     env["closing"].append(closing)
     return opening
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kb import exports
 
 if TYPE_CHECKING:
+    from kb.text.dates import day_of
     from kb.text.numbers import Number, number_of, number_text, numbers_in
     from kb.text.printing import LOOK, one_line, printable
     from kb.text.sentences import cut, sentences_of
@@ -25,6 +26,7 @@ __all__ = [
     "Number",
     "Unit",
     "cut",
+    "day_of",
     "fold",
     "in_digits",
     "names_of",
@@ -45,6 +47,7 @@ __all__ = [
 __getattr__ = exports(
     __name__,
     {
+        "dates": ("day_of",),
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
         "printing": ("LOOK", "one_line", "printable"),
         "sentences": ("cut", "sentences_of"),

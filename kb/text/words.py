@@ -91,12 +91,18 @@ def without_links(text: str) -> str:
     return "".join(_LINK.split(text)) if "](" in text else text
 
 
+# Letters of Latin scripts that Unicode does not take for a plain one with a mark.
+_BARRED = str.maketrans(
+    {"ł": "l", "đ": "d", "ø": "o", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
+)
+
+
 @lru_cache(maxsize=1 << 16)
 def fold(word: str) -> str:
-    """A word in small letters without accents (`Größe` → grosse, `Ёлка` → елка, full width → plain)."""
+    """A word in small letters without accents (`Größe` → grosse, `Łódź` → lodz, `Ёлка` → елка, full width → plain)."""
     if word.isascii():
         return word.lower()
-    plain = unicodedata.normalize("NFKD", word.casefold())
+    plain = unicodedata.normalize("NFKD", word.casefold().translate(_BARRED))
     return unicodedata.normalize(
         "NFC", "".join(c for c in plain if unicodedata.category(c) != "Mn" or c in "\u3099\u309a")
     )

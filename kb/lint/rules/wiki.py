@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from kb.graph import prefers_wikilinks
 from kb.lint.matter import Matter, is_catalog, line_of
 from kb.lint.registry import E, Rule, W
 from kb.schema import Finding
@@ -17,8 +18,8 @@ _RESOLVED = re.compile(
 )
 # What decides stands at the head of a callout; a longer one is a page of its own.
 _LONGEST = 4000
-# Characters that a markdown link cannot hold as they are.
-_UNLINKABLE = re.compile(r"[\s#?%<>()\[\]]")
+# What a markdown link must escape, and what ends the name in a wikilink.
+_UNLINKABLE, _UNNAMED = re.compile(r"[\s#?%<>()\[\]]"), re.compile(r"[#^|\[\]]")
 
 
 def index_pages(matter: Matter) -> list[str]:
@@ -111,8 +112,9 @@ def case_twins(matter: Matter) -> Iterator[Finding]:
 
 
 def unlinkable_names(matter: Matter) -> Iterator[Finding]:
+    breaking = _UNNAMED if prefers_wikilinks(matter.pages) else _UNLINKABLE
     for path, page in matter.pages.items():
-        odd = _UNLINKABLE.search(page.path)
+        odd = breaking.search(page.path)
         if odd or not page.stem:
             what = f"holds {odd[0]!r}" if odd else "has nothing before .md"
             yield Finding(

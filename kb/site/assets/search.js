@@ -24,7 +24,8 @@
   /* Words as kb/text/words.py cuts them: parts of a name one by one, the name itself in one word, other scripts in pairs of signs. */
   var WHOLE = /[\p{L}\p{N}]+(?:[_=.\-:]+[\p{L}\p{N}]+)*/gu, PART = /[\p{L}\p{N}]+/gu;
   var UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f]+/gu;
-  function folded(text) { return text.normalize("NFKD").replace(/(?![\u3099\u309a])\p{Mn}/gu, "").normalize("NFC").toLowerCase().replace(/ß/g, "ss"); }
+  var BARRED = { "ł": "l", "đ": "d", "ø": "o", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss" };
+  function folded(text) { return text.normalize("NFKD").replace(/(?![\u3099\u309a])\p{Mn}/gu, "").normalize("NFC").toLowerCase().replace(/[łđøħŧıæœß]/g, function (letter) { return BARRED[letter]; }); }
   function cut(text) {
     var words = [];
     (folded(text).match(WHOLE) || []).forEach(function (whole) {
