@@ -32,7 +32,7 @@ BUDGETS = {
     "lint": 1223,  # +2: names in wikis of wikilinks. +113: what the hypothesis index and the profile index may hold.
     "indexes": 1080,
     "ingest": 1165,
-    "page": 1210,  # +3: days in any spelling. +21: pages that declare a run, mathematics.
+    "page": 1213,  # +6: days in any spelling, pages of several hypotheses. +21: pages that declare a run, mathematics.
     "run": 1069,
     "claims": 1178,  # +24: heads that count rows; what advises; clauses that leave out what they share; tables without outer marks.
     "harness": 759,

@@ -292,6 +292,12 @@ def test_what_may_be_two_days_or_none_dates_nothing(written):
     assert read(f"---\ntitle: A\ndate: {written}\n---\n").date == ""
 
 
+def test_a_page_of_several_hypotheses_is_no_run():
+    tries = ["### Inline calls\n\n**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower.\n", "### Pools\n\n**Hypothesis:** smaller values.\n\n**Result:** 4 % slower.\n"]
+    assert read("# Notes\n\n" + tries[0], "wiki/docs/log-of-speed.md").type == "experiment"
+    assert read("# Notes\n\n" + "\n".join(tries), "wiki/docs/log-of-speed.md").type == "page"
+
+
 def test_trail_order_is_date_number_path():
     names = ["2026-01-02-v010-a", "2026-01-02-v009-b", "2026-01-01-exp99-c", "2026-01-02-e4b-baseline"]
     pages = [read("---\ntype: experiment\n---\n", f"wiki/experiments/t/{n}.md") for n in names]

@@ -150,10 +150,13 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     ):
         return ()
     lines = (line for b in document.of("paragraph") for line in document.source(b).split("\n"))
-    signs = {label_kind(_LABEL_END.split(line, maxsplit=1)[0]) for line in lines if line}
-    signs |= {
+    kinds = [label_kind(_LABEL_END.split(line, maxsplit=1)[0]) for line in lines if line]
+    kinds += [
         heading_kind(_LABEL_END.split(b.plain, maxsplit=1)[0]) for b in document.of("heading")
-    }
+    ]
+    if place != "experiment" and min(kinds.count("hypothesis"), kinds.count("outcome")) > 1:
+        return ()  # It tells of several tries.
+    signs = {*kinds}
     signs |= {"measured"} if _measured(document) else set()
     outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
     # Right in a folder of runs lie runs, and the record of one in a folder of its own; what lies beside that may tell of many.
