@@ -23,27 +23,27 @@ BUDGETS = {
     "verbs": 3076,
     "formats": 3248,  # +51: diaries of lines alone and what is none, leaderboards, comments of one word, commits of one line, broken runs.
     "experiments": 2858,
-    "trail": 3457,  # +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
+    "trail": 3462,  # +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
     "site": 2283,  # +2: formulas. +14: a page is made again only where what it shows changed.
     "research": 2225,
     "profiles": 1577,
-    "refuted": 1907,  # +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
+    "refuted": 1915,  # +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
     "slices": 1670,
     "lint": 1223,  # +2: names in wikis of wikilinks. +113: what the hypothesis index and the profile index may hold.
     "indexes": 1080,
     "ingest": 1165,
-    "page": 1213,  # +6: days in any spelling, pages of several hypotheses. +21: pages that declare a run, mathematics.
-    "run": 1069,
+    "page": 1197,  # +6: days in any spelling, pages of several hypotheses. +21: pages that declare a run, mathematics.
+    "run": 1071,
     "claims": 1178,  # +24: heads that count rows; what advises; clauses that leave out what they share; tables without outer marks.
     "harness": 759,
     "search": 874,
-    "store": 1019,
+    "store": 1020,
     "source": 434,  # +2: the prompt that a note was written under.
     "graph": 434,
     "replay": 411,
     "loop": 344,
     "packs": 327,  # +1: strategies are held against their quotes.
-    "text": 489,  # +15: days in any spelling, barred letters. +4: headings of other languages that name failures.
+    "text": 494,  # +15: days in any spelling, barred letters. +4: headings of other languages that name failures.
     "server": 288,
     "build": 293,  # +1: a manifest that was not written.
     "model": 235,

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
+from html import unescape
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import msgspec
 
 from kb import regex
 from kb.page.front import body_of
-from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, destination_of, inline_of
+from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, inline_of
 from kb.page.text import Link, slug_of
 
 
@@ -90,36 +91,24 @@ def document_of(text: str) -> Document:
     return _DocumentReading(text, body, Places(body, offset, line)).document()
 
 
-_BREAK = {"Text": " "}
+_SHOWN_HEADING = regex(r"<h([1-6])>([^<]*(?:<(?!/h)[^<]*)*)")
 
 
-def skimmed(body: str) -> tuple[list[tuple[int, str]], list[str]]:
-    """(level and shown text of each heading, destination of each link and picture) of a body, in order: all that a build needs of a catalog."""
-    headings: list[tuple[int, str]] = []
-    cited: list[str] = []
-    text: list[str] | None = None
-    pictures = 0
-    for event in PARSER.events(body):
-        if type(event) is str:
-            event = _BREAK
-        start = event.get("Start")
-        if type(start) is dict:
-            ((name, about),) = start.items()
-            if name == "Heading":
-                text = []
-            elif name in SPANS:
-                if not pictures:
-                    cited.append(destination_of(name, about)[0])
-                pictures += name == "Image"
-        elif pictures:
-            pictures -= event.get("End") == "Image"
-        elif text is not None:
-            if shown := event.get("Text") or event.get("Code"):
-                text.append(shown)
-            elif type(end := event.get("End")) is dict and "Heading" in end:
-                headings.append((int(end["Heading"][1]), "".join(text)))
-                text = None
-    return headings, cited
+def skimmed(body: str) -> tuple[list[tuple[int, str]], list[str]] | None:
+    """(level and shown text of each heading, destination of each link) of a body, in order: all that a build needs of a catalog.
+
+    They are found in its HTML, many times faster than by events; None where HTML or a picture of its own, or an escaped address, leaves a doubt.
+    """
+    html = PARSER.html(body) if "<" not in body and "![" not in body else ""
+    cited = [rest.partition('"')[0] for rest in html.split('<a href="')[1:]]
+    if not html or any("%" in href or "&" in href for href in cited):
+        return None
+    levels, shown = [], []
+    for level, inner in _SHOWN_HEADING.findall(html):
+        levels.append(int(level))
+        shown.append(inner.replace("\n", " "))
+    texts = unescape(_TAG.sub("", "\n".join(shown))).split("\n")
+    return list(zip(levels, texts, strict=False)), cited
 
 
 WIKILINK = regex(r"\[\[([^\[\]\n]+)\]\](?![(\[])")

@@ -72,17 +72,12 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     symbols = tuple(front.fields.pop("symbols")) if isinstance(symbols, dict) else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
     # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
-    if (
-        skim
-        and symbols
-        and not ("[[" in text and WIKILINK.search(text))
-        and Page(path, digest, front.fields, 1, 0, "", (), b"").type == "catalog"
-    ):
-        headings, hrefs = skimmed(text[front.body_offset :])
-        named = tuple(Heading(level, shown.strip(), "", 0, True) for level, shown in headings)
-        return _page(
-            path, digest, front, lines, Detail(headings=named, symbols=symbols), hrefs=hrefs
-        )
+    plain = skim and symbols and not ("[[" in text and WIKILINK.search(text))
+    is_catalog = plain and Page(path, digest, front.fields, 1, 0, "", (), b"").type == "catalog"
+    if is_catalog and (parts := skimmed(text[front.body_offset :])):
+        named = tuple(Heading(level, shown.strip(), "", 0, True) for level, shown in parts[0])
+        detail = Detail(headings=named, symbols=symbols)
+        return _page(path, digest, front, lines, detail, hrefs=parts[1])
     document = document_of(text)
     if document.open_fence:
         message = "a code fence is never closed; all that follows reads as code"

@@ -190,7 +190,8 @@ def _is_before(sentence: str) -> bool:
         ReportKind.FAILED,
         ReportKind.STAYED,
     )
-    return not came and not any(n.signed for n in numbers_in(sentence))
+    signed = any(map(sentence.__contains__, "+-−")) and any(n.signed for n in numbers_in(sentence))
+    return not came and not signed
 
 
 def _has_setting(sentence: str) -> bool:
@@ -227,7 +228,7 @@ def _parts(text: str) -> Iterator[_Part]:
     above: tuple[str, ...] = ()
     label = ""
     for passage in passages_of(in_digits(text)):
-        if passage.kind == "heading" or any(map(_AFTER.search, passage.above)):
+        if passage.kind == "heading" or _is_after(passage.above):
             above, label = passage.above, ""
             continue
         label = label if passage.above == above else ""
@@ -245,6 +246,11 @@ def _parts(text: str) -> Iterator[_Part]:
                 yield _Part(_kind(about), shown, code=not is_text, label=about)
 
 
+@lru_cache(maxsize=64)
+def _is_after(above: tuple[str, ...]) -> bool:
+    return any(map(_AFTER.search, above))
+
+
 def _labels(passage: Passage) -> list[tuple[str, str]]:
     """The labels that open a paragraph and its sentences, and what each says; of no known kind only where it is set off by itself."""
     text = passage.text
@@ -259,6 +265,7 @@ def _labels(passage: Passage) -> list[tuple[str, str]]:
     return [("", text)]
 
 
+@lru_cache(maxsize=1 << 12)
 def _is_known(label: str) -> bool:
     kinds = (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
     return any(kind.search(label) for kind in kinds) or is_held(label)

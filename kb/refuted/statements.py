@@ -197,6 +197,12 @@ def _prose(document: Document, lines: range) -> str:
     return " ".join(" ".join(b.plain.split()) for b in blocks if b.kind == "paragraph")
 
 
+@lru_cache(maxsize=4096)
+def _is_open(title: str) -> bool:
+    hopeful = report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
+    return not (hopeful or _NO_LIST.search(title))
+
+
 @dataclass(frozen=True, slots=True)
 class _ListPart:
     """A heading (none before the first) with the blocks behind it, by their places; what it says of them (`mode`), and whether it is an
@@ -217,8 +223,7 @@ class _ListPart:
     @property
     def is_open(self) -> bool:
         """Whether what stands here may be a failure: below a list of failures a heading may say of its part that it is none."""
-        hopeful = report_of(self.title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
-        return not (hopeful or _NO_LIST.search(self.title))
+        return _is_open(self.title)
 
     @property
     def is_section(self) -> bool:

@@ -82,7 +82,7 @@ def _spelt(name: str) -> str:
 _PLAIN = str.maketrans("µμ²", "uu2")
 
 
-@lru_cache(4096)
+@lru_cache(1 << 14)
 def direction_of(name: str) -> Direction | None:
     """`lower` or `higher`, whichever is better for a metric of this name; None where the name does not say."""
     words = words_of(name)
@@ -109,6 +109,7 @@ def direction_of(name: str) -> Direction | None:
     return "lower" if units - {"s"} or words[-1:] == ("s",) and len(words) > 1 else None
 
 
+@lru_cache(1 << 14)
 def _foreign(name: str) -> set[str]:
     """What the words of other languages in a name measure: lower, higher, resource."""
     lower = name.lower()
@@ -135,6 +136,7 @@ def _rate_direction(name: str) -> Direction | None:
     return "lower" if above and above[-1] in _TIMES | _COSTS else None
 
 
+@lru_cache(1 << 14)
 def is_resource(name: str) -> bool:
     """Whether a metric measures what a run consumes beside its aim (memory, disk), so that it is never the aim by default."""
     words = words_of(name)

@@ -180,7 +180,7 @@ _TICK = regex(r"(?<!\w)\[[xX]\]\s+([^\[]*)")
 
 def ticked(text: str) -> str:
     """What a form says: what stands behind the box that is ticked, up to the next that is not."""
-    ticks = _TICK.search(text)
+    ticks = _TICK.search(text) if "[" in text else None
     return (ticks[1] if ticks else text).partition("[ ]")[0]
 
 

@@ -70,11 +70,11 @@ def opened(
             raise OSError(errno.EINVAL, "no plain file", name)
         if about.st_size > most:
             raise OSError(errno.EFBIG, f"too large; kb reads {most >> 20} MB at most", name)
-        place = place_of(data.fileno()) or Path(os.path.realpath(file))
-        if place != file and not declared:
+        place = place_of(data.fileno()) or os.path.realpath(file)
+        if place != name and not declared:
             home = _home_of(file)
             layout = layout or (Layout(home, Config()) if home else None)
-            if layout and not layout.holds(place):
+            if layout and not layout.holds(Path(place)):
                 raise OSError(errno.EXDEV, "a link leads out of this knowledge base", name)
         yield data
 
@@ -98,21 +98,25 @@ def _folder_of(path: Path, *, declared: bool = False) -> Iterator[int]:
     handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         place = place_of(handle)
-        if place and not declared and home and not Layout(home, Config()).holds(place / path.name):
+        if (
+            place
+            and not declared
+            and home
+            and not Layout(home, Config()).holds(Path(place, path.name))
+        ):
             raise KbError(f"{path}: its folder became a link that leads out; nothing was written")
         yield handle
     finally:
         os.close(handle)
 
 
-def place_of(handle: int) -> Path | None:
+def place_of(handle: int) -> str | None:
     """Where an open file or folder stands; None where the system does not say."""
     with contextlib.suppress(OSError):
         if hasattr(fcntl, "F_GETPATH"):
-            return Path(
-                os.fsdecode(fcntl.fcntl(handle, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0"))
-            )
-        return Path(os.readlink(f"/proc/self/fd/{handle}"))
+            name = fcntl.fcntl(handle, fcntl.F_GETPATH, bytes(1024))
+            return os.fsdecode(name.rstrip(b"\0"))
+        return os.readlink(f"/proc/self/fd/{handle}")
     return None
 
 

@@ -40,7 +40,7 @@ _NUMBER = regex(
     rf"(?P<gap>[ \u00a0\u202f\u2009]?)(?P<unit>{_UNIT})?"
 )
 _BOUNDS = {"≤": "<=", "≥": ">=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
-_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, None: 1.0}
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "": 1.0}
 _WRAPPED = regex(r"(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1", re.DOTALL)
 # A digit is found fast; before that of a number stand a bound, a blank, a currency, a sign and a point at most.
 _DIGIT, _BEFORE = regex(r"\d"), 6
@@ -105,30 +105,30 @@ def _number(text: str, match: re.Match[str], *, any_unit: bool = False) -> Numbe
     after = text[end : end + 1]
     if after.isalnum() or after == "_" or after == "." and text[end + 1 : end + 2].isalnum():
         return None  # The head of a name or a version: 4b_v2, 2.7.1, 47.x.
-    scale, upper = _SCALES[match["scale"] or match["scale2"]], _SCALES[match["scale2"]]
-    value = _float(match["value"]) * scale
-    high = _float(match["high"]) * upper if match["high"] else None
-    spread = _float(match["spread"]) * scale if match["spread"] else None
-    if not all(math.isfinite(v) for v in (value, high or 0.0, spread or 0.0)):
+    mark, money, sign, digits, scale, upper, scale2, beside, *_ = match.groups("")
+    factor = _SCALES[scale or scale2]
+    value = _float(digits) * factor
+    high = _float(upper) * _SCALES[scale2] if upper else None
+    spread = _float(beside) * factor if beside else None
+    if math.inf in (value, high, spread):
         return None
-    mark, sign = match["mark"] or "", match["sign"] or ""
-    first = "mark" if mark else "money" if match["money"] else "sign" if sign else "value"
-    plain = match["value"].partition("e")[0].partition("E")[0]
+    plain = digits.partition("e")[0].partition("E")[0]
     return Number(
         -value if sign in _MINUS else value,
-        "$" if match["money"] and not unit else unit.replace("%%", "%"),
-        match.start(first),
+        "$" if money and not unit else unit.replace("%%", "%"),
+        match.start("mark" if mark else "money" if money else "sign" if sign else "value"),
         end,
-        spread=spread,
-        high=high,
-        bound=_BOUNDS.get(mark, ""),
-        signed=sign in ("+", *_MINUS),
-        about=mark in ("~", "≈"),
-        digits=len(plain.partition(".")[2]),
+        spread,
+        high,
+        _BOUNDS.get(mark, ""),
+        sign in _SIGNS,
+        mark in ("~", "≈"),
+        len(plain.partition(".")[2]),
     )
 
 
 _MINUS = ("-", "−")
+_SIGNS = ("+", *_MINUS)
 
 
 def _unit_in(match: re.Match[str], *, any_unit: bool) -> tuple[str, int]:
@@ -138,11 +138,11 @@ def _unit_in(match: re.Match[str], *, any_unit: bool) -> tuple[str, int]:
     vague = match["gap"] and (unit in AMBIGUOUS or len(unit) == 1 and unit not in "%×shBWJ")
     if unit and (any_unit or not vague and unit_of("".join(unit.split()))):
         return unit, match.end("unit")
-    return "", max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
+    return "", max(map(match.end, ("value", "scale", "high", "scale2", "spread")))
 
 
 def _float(digits: str) -> float:
-    return float(digits.translate(_GROUPING))
+    return float(digits if digits.isdecimal() else digits.translate(_GROUPING))
 
 
 _GROUPING = str.maketrans({",": None, "_": None, "\u202f": None, "\u2009": None, "−": "-"})

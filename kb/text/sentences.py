@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from kb import regex
 
-# A mark ends a sentence where a blank and no small letter follow; the marks of Chinese and Japanese end one by themselves.
-_END = regex(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|\n+")
+# A mark ends a sentence where a blank and no small letter follow; the marks of Chinese and Japanese end one by themselves. A pattern that
+# begins with the mark is found many times faster than one that looks back at it.
+_END = regex(r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])|[。！？｡]\s*|\n+")
 # What ends in a full stop and no sentence: shortened words before a name or a number, and single initials.
 _SHORT = regex(
     r"\b(?:(?i:e\.g|i\.e|cf|vs|approx|ca|resp|fig|eq|no|nr|vol|dr|mr|mrs|prof|al|incl|excl|est|max|min|avg)|(?<!\d\s)[A-Z])\.$"
@@ -20,9 +21,10 @@ def sentences_of(text: str) -> list[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for mark in _END.finditer(text):
-        if "\n" not in mark[0] and _SHORT.search(text, max(start, mark.start() - 8), mark.start()):
+        at = mark.start()
+        if "\n" not in mark[0] and _SHORT.search(text, max(start, at - 7), at + 1):
             continue
-        yield text[start : mark.start()] + mark[0].rstrip()
+        yield text[start:at] + mark[0].rstrip()
         start = mark.end()
     yield text[start:]
 
@@ -34,8 +36,9 @@ def cut(text: str, most: int) -> str:
         return flat
     end = 0
     for mark in _END.finditer(flat, 0, most + 2):
-        if mark.start() <= most and not _SHORT.search(flat, max(0, mark.start() - 8), mark.start()):
-            end = mark.start() + len(mark[0].rstrip())
+        at = mark.start()
+        if at < most and not _SHORT.search(flat, max(0, at - 7), at + 1):
+            end = at + len(mark[0].rstrip())
     if end and end <= most:
         return flat[:end]
     head = flat[: most - 1]

@@ -15,7 +15,8 @@ _TOKEN = regex(
 _JOINERS = str.maketrans("", "", "_=.-:")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = regex(r"[^\W_]+")
-_LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
+# Begins with a sign that is found fast.
+_LINK = regex(r"(?:!\[|\[)([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 # Scripts that set no blanks between words, or glue what bends a word to it: Thai, Lao, Khmer, Burmese, kana, Han, Hangul.
 _UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"

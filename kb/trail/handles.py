@@ -8,10 +8,9 @@ from kb import KbError, regex
 from kb.store import digest_of
 
 _RUN = regex(r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE)
-# The numbers of runs as pages name them, alone or from one to another.
+# The numbers of runs as pages name them, alone or from one to another, in small letters: the first of them is found fast.
 _NAMED = regex(
-    r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)",
-    re.IGNORECASE,
+    r"[ver](?<![\w.].)(?:(?<=v)|(?<=e)xps?\.? ?|(?<=e)xperiments? |(?<=r)uns? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)"
 )
 _DAY = regex(r"^\d{4}-\d{2}-\d{2}[-_]?")
 _LONGEST, _CHECK = 16, 2
@@ -38,7 +37,7 @@ def label_of(path: str) -> str:
 
 def numbers_named(text: str) -> set[int]:
     """Numbers of the runs that a text names."""
-    return {int(g) for m in _NAMED.finditer(text) for g in m.groups() if g}
+    return {int(g) for m in _NAMED.finditer(text.lower()) for g in m.groups() if g}
 
 
 @lru_cache(maxsize=1 << 14)

@@ -300,7 +300,8 @@ def _verb_way(text: str) -> str | None:
     """
     lower = text.lower()
     objects = (
-        (m.lastgroup, re.findall(r"[a-z/]+", lower[m.end() :][:40])) for m in _CUE.finditer(lower)
+        (m.lastgroup, re.findall(r"[a-z/]+", lower[m.end() : m.end() + 40]))
+        for m in _CUE.finditer(lower)
     )
     cues = {way for way, words in objects if direction_of(" ".join(words[:4])) is None}
     if {"raise", "lower"} <= cues:

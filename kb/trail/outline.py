@@ -5,7 +5,7 @@ Refuses to judge what a passage means.
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb import regex
@@ -40,6 +40,8 @@ class Passage(NamedTuple):
     bold: bool = False
 
 
+# The facts of a run and its aim are read from the same text, one after the other.
+@lru_cache(maxsize=2)
 def passages_of(text: str) -> tuple[Passage, ...]:
     """Passages of a page's text, in order; comments and other HTML are none."""
     document = document_of(text)
@@ -162,6 +164,11 @@ class Phrases:
 
     def search(self, text: str) -> re.Match[str] | None:
         return self.pattern.search(text.lower())
+
+    @lru_cache(maxsize=1 << 12)  # noqa: B019  As many as there are in the code, and they stay.
+    def head(self, heading: str) -> bool:
+        """Whether it finds one in a heading, of which there are many alike."""
+        return bool(self.search(heading))
 
 
 def joined(texts: Iterable[str], *, most: int = 2400) -> str:

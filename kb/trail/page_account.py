@@ -45,7 +45,7 @@ _FILLED = regex(
 )
 _BYTES = regex(r"\d[\d.,]*\s?(?:[KMGT]i?B|[KMG]\b|bytes\b)")
 _GAIN = regex(
-    r"\+\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+\.\d+\s?[×x](?!\w)|\b[2-9]\d*[×x] (?:faster|less|fewer)"
+    r"[+\d](?:(?<=\+)\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|(?<=\d)(?<!\w.)\d*\.\d+\s?[×x](?!\w)|(?<=[2-9])(?<!\w.)\d*[×x] (?:faster|less|fewer))"
 )
 _FIGURE = regex(r"\d[\d.,]*\s?(?:%|ms\b|us\b|µs\b|s\b|[KMGT]i?B\b|pp\b)")
 _DEFERRED = Phrases(
@@ -127,18 +127,18 @@ _Told = tuple[str, str, int]
 def _text(passage: Passage) -> Iterator[_Told]:
     own = passage.above[-1] if passage.above else ""
     if passage.kind == "fence":
-        if _CONFIG.search(own) and not LEADS.search(own):
+        if _CONFIG.head(own) and not LEADS.head(own):
             yield "config", passage.text.replace("\\\n", " "), _LONGEST_CODE
-    elif passage.kind == "paragraph" and LEADS.search(own):
+    elif passage.kind == "paragraph" and LEADS.head(own):
         if passage.listed or len(passage.text) < _LONGEST:
             yield "leads", passage.text, _LONGEST
-    elif passage.kind == "paragraph" and not _REFERENCES.search(own):
+    elif passage.kind == "paragraph" and not _REFERENCES.head(own):
         yield from _prose(passage, own)
 
 
 def _table(rows: list[list[str]], passage: Passage) -> Iterator[_Told]:
     named = sum("_" in row[0] for row in rows if len(row) == 2)
-    if 2 * named > len(rows) and _CONFIG.search("".join(passage.above[-1:])):
+    if 2 * named > len(rows) and _CONFIG.head("".join(passage.above[-1:])):
         yield "config", ", ".join("=".join(row) for row in rows[1:]), _LONGEST_CODE
     for row in rows[1:]:
         values = " ".join(row[1:])
@@ -151,15 +151,15 @@ def _table(rows: list[list[str]], passage: Passage) -> Iterator[_Told]:
 
 def _prose(passage: Passage, own: str) -> Iterator[_Told]:
     text = passage.text
-    if _CONFIG.search(own) and not _GAIN.search(text):
+    if _CONFIG.head(own) and not _GAIN.search(text):
         if passage.listed and text.count(" ") >= _WORDS or levers_in(text):
             yield "config", text, _LONGEST
-    profiled = _PROFILE.search(" ".join(passage.above))
+    profiled = _PROFILE.head(" ".join(passage.above))
     # Most paragraphs say none of this, and need not be read by sentences.
     spoken = [
         (name, says) for name, says in _SENTENCES if (profiled if name == "profile" else says(text))
     ]
-    aside = _CONFIG.search(own) or _EXPECTED.search(f"{own} {text[:40]}")
+    aside = _CONFIG.head(own) or _EXPECTED.search(f"{own} {text[:40]}")
     deferred = not aside and _DEFERRED.search(text)
     before = ""
     for sentence in sentences_of(text) if spoken or deferred else ():
@@ -178,7 +178,7 @@ _SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("config", lambda text: _STATED.search(text) or text.count(" + ") >= 3),
     ("profile", lambda text: len(_FIGURE.findall(text)) >= (1 if len(text) < 120 else 2)),
     ("gains", lambda text: _GAIN.search(text) and levers_in(text)),
-    ("noise", _SPREAD.search),
+    ("noise", lambda text: "±" in text and _SPREAD.search(text)),
 )
 
 
