@@ -154,6 +154,59 @@ def test_what_was_withdrawn_is_not_put_back_by_a_replay(base):
     assert len(claims.claims_in(layout)) == 1
 
 
+def test_the_claims_of_a_source_that_went_leave_the_pages_at_the_next_build_and_come_back_with_it(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    settled(layout, packet, draft(C3, path="wiki/concepts/old.md", title="Anything"))
+    page, away = layout.root / "wiki/concepts/old.md", layout.root / "away"
+    whole = page.read_text()
+    (layout.sources / "chips").rename(away)
+    assert build(layout).changed == 1 and not claims.claims_in(layout)
+    text = page.read_text()
+    assert "1.64" not in text and "> [!warning] Withdrawn\n> - claims that rested on sources/chips: 1\n" in text and "Written by hand." in text
+    assert "rested on sources/chips" in store.state(layout).execute("select group_concat(text) from chunk").fetchone()[0]
+    assert build(layout).fresh and page.read_text() == text
+    away.rename(layout.sources / "chips")
+    build(layout)
+    assert len(claims.claims_in(layout)) == 1
+    back = page.read_text()
+    assert back.startswith(whole.rstrip()) and "rested on" not in back
+
+
+def test_a_page_says_what_was_withdrawn_from_it_by_the_command_and_until_it_is_let_in_again(base, kb_command):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    settled(layout, packet, draft(C3))
+    page, file = layout.root / "wiki/concepts/c3.md", layout.sources / "claims" / "chips.json"
+    shutil.rmtree(layout.sources / "chips")
+    assert "1 claims were withdrawn" in kb_command("claims", "--withdraw", "chips", cwd=layout.root).stdout
+    assert "claims that rested on sources/chips: 1" in page.read_text() and "1.64" not in page.read_text() + file.read_text()
+    assert claims.is_withdrawn(layout, "sources/chips") and not claims.withdraw(layout, "sources/chips")
+
+
+def test_a_page_that_others_quote_takes_their_claims_with_it_when_it_goes(base):
+    layout = base()
+    quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote="3 rows", source="wiki/runs/a-run.md", start=0, end=6, packet="p")
+    store.write(layout.root / "wiki/runs/a-run.md", "# A run\n\n3 rows\n")
+    claims.file_claims(layout, [quoted])
+    build(layout)
+    assert claims.claims_in(layout) == (quoted,)
+    (layout.root / "wiki/runs/a-run.md").unlink()
+    build(layout)
+    assert "claims that rested on wiki/runs/a-run.md: 1" in (layout.root / "wiki/concepts/old.md").read_text() and not claims.claims_in(layout)
+
+
+def test_claims_that_cannot_be_read_keep_their_pages_when_another_source_goes(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    settled(layout, packet, draft(C3))
+    (layout.sources / "claims" / "loop.json").write_text("[3")
+    page = (layout.root / "wiki/concepts/c3.md").read_text()
+    shutil.rmtree(layout.sources / "chips")
+    build(layout)
+    assert (layout.root / "wiki/concepts/c3.md").read_text() == page
+
+
 def test_what_entered_once_is_replayed_though_the_gate_has_grown_stricter_and_only_where_its_quote_stands(base):
     layout = base(fan="# Fan\n\nThe blower does not whirr, as far as we know.\n")
     (packet,) = packets_of(layout, "fan")
@@ -398,6 +451,42 @@ def test_rules_alone_extract_sentences_with_figures_word_for_word(base):
     readings = [r for p in packets_of(layout, "loop") for r in asking.readings_by_rule(p)]
     assert {c.claim for c in held} == {text for _, text, left in readings if not left}
     assert {"", asking.NO_FIGURE} < {left for *_, left in readings}, "and what the gate says of others"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quantity"),
+    [
+        ("The Cerise C3 has a peak bandwidth of 1.64 TB/s.", ("Cerise C3", "peak bandwidth", 1.64, "TB/s")),
+        ("The C3 has 32 GB of HBM.", ("C3", "HBM", 32, "GB")),
+        ("The peak bandwidth of the C3 is 1,640 GB/s.", ("C3", "peak bandwidth", 1640, "GB/s")),
+        ("Memory has a bandwidth of 5 GB/s.", None),
+        ("It has 32 GB of HBM.", None),
+        ("The C3 has up to 32 GB of HBM.", None),
+        ("The C3 has about 32 GB of HBM.", None),
+        ("The C3 has a latency of 5-7 ms.", None),
+        ("The C3 has 2 cores and 32 GB of HBM.", None),
+        ("The C3 has two links of 45 GB/s.", None),
+        ("The C3 has 32 GB of HBM and no cache.", None),
+        ("The C3 has a peak bandwidth of 1.64 TB/s when cold.", None),
+        ("The C3 no longer has a bandwidth of 5 GB/s.", None),
+    ],
+)
+def test_rules_read_a_quantity_only_where_one_number_is_given_to_one_thing_that_has_a_name(sentence, quantity):
+    read = asking.quantity_by_rule(sentence)
+    assert read == (dict(zip(("subject", "quantity", "value", "unit"), quantity, strict=True)) if quantity else {})
+
+
+def test_quantities_that_rules_read_of_two_sources_are_disputed(base):
+    layout = base(one="# One\n\nThe Delta D7 has a peak bandwidth of 1.64 TB/s.\n", two="# Two\n\nThe Delta D7 has a peak bandwidth of 819 GB/s.\n")
+    for name in ("one", "two"):
+        queue.offer(layout, packets_of(layout, name))
+    worked(layout, asking.by_rule)
+    (conflict,) = claims.conflicts(claims.claims_in(layout))
+    assert conflict.first.quantity.subject == "Delta D7"
+    assert "Sources disagree" in (layout.root / "wiki/sources/one.md").read_text()
+    shutil.rmtree(layout.sources / "two")
+    build(layout)
+    assert "Sources disagree" not in (layout.root / "wiki/sources/one.md").read_text()
 
 
 def test_a_run_by_rules_says_what_it_took_and_what_it_left(base, kb_command):

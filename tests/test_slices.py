@@ -311,6 +311,9 @@ def test_quantities_of_claims_stand_in_the_envelope_and_their_conflicts_among_wh
     assert "1,600 GB/s by sources/one" in items(made, "disputed")[0].text and "but 1,850 GB/s by sources/two" in items(made, "disputed")[0].text
     other = Loader(store.state(trail_base), lambda: claims[:1]).slice(Request("hypothesis", query="chip v8", target="engine"))
     assert not items(other, "envelope") and not items(other, "disputed")
+    untargeted = [Loader(store.state(trail_base), lambda: claims).slice(Request("hypothesis", query=q)) for q in ("memory of the V9 chip", "order of the loops")]
+    assert [i.text for i in items(untargeted[0], "disputed")] == [items(made, "disputed")[0].text] and not items(untargeted[1], "disputed")
+    assert items(Loader(store.state(trail_base), lambda: claims).slice(Request("hypothesis", query="V9 chip", target="unknown")), "disputed")
 
 
 def test_the_mode_follows_the_trail(trail_base):

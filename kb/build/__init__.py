@@ -53,11 +53,27 @@ _SCANS: dict[Path, tuple[str, store.Scan]] = {}
 def build(
     layout: store.Layout, *, note: Callable[[str], None] = lambda text: None, again: bool = False
 ) -> BuildReport:
-    """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built.
+    """Bring `.kb/` and `indexes/` up to date with `wiki/`, and managed blocks of claims with the sources that are there. Raises KbError
+    where the disk refuses; then nothing is half-built.
 
     Of several that wait for one that runs, the first takes up what all of them filed, and the others find it done. `again`: a moment
     after the last build of this process, so that of a large wiki only folders that were written since are looked at.
     """
+    report = _compile(layout, note, again=again)
+    missing = source.missing_sources(layout)
+    with contextlib.closing(store.state(layout, writable=True)) as db:
+        if missing == (before := json.loads(_meta(db, "missing") or "[]")):
+            return report
+        # Loaded late: what reads claims takes as long as a build of a small wiki.
+        from kb.ingest.filing import refiled
+
+        titles = db.execute("select path, title from standing")
+        refiled(layout, {*missing} ^ {*before}, titles=dict(titles))
+        _put(db, {"missing": json.dumps(missing)})
+    return _compile(layout, note, again=True)
+
+
+def _compile(layout: store.Layout, note: Callable[[str], None], *, again: bool) -> BuildReport:
     turn = _turn(layout)
     with store.lock(layout, "build"), _uncollected():
         db = _opened(layout, note)
@@ -300,17 +316,9 @@ def _sync_pages(
         for results, facts, statements, notes, parts, chunks in compiled_pages(layout, todo):
             head = (results.front, results.first_heading, results.labels, results.cited)
             outcome_digest = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
-            row = (
-                results.path,
-                results.digest,
-                outcome_digest,
-                page.to_row(results),
-                facts,
-                statements,
-                notes,
-                parts,
-            )
-            db.execute("insert into page values (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            row = (results.path, results.digest, outcome_digest, page.to_row(results))
+            insert = "insert into page values (?, ?, ?, ?, ?, ?, ?, ?)"
+            db.execute(insert, (*row, facts, statements, notes, parts))
             yield results, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())

@@ -17,6 +17,7 @@ from kb.claims.filed import (
     conflicts,
     file_claims,
     is_withdrawn,
+    name_of_file,
     readable_claims,
     withdraw,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "conflicts",
     "file_claims",
     "is_withdrawn",
+    "name_of_file",
     "readable_claims",
     "ruling_on",
     "withdraw",

@@ -1,6 +1,7 @@
 """Claims on file: one JSON file a source below `sources/claims/`, and what follows from them together, conflicts of quantities first.
 
-A claim is a sentence with the words of its source that say so. It enters by the gate alone, and goes when its source goes.
+A claim is a sentence with the words of its source that say so. It enters by the gate alone. While its source is not there it is none; what
+was withdrawn leaves where it stood, and no word of what it said.
 """
 
 import math
@@ -63,20 +64,28 @@ class Conflict(msgspec.Struct, frozen=True):
 
 
 def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
-    """Every claim on file, by source and place. Raises KbError at a file that is none."""
+    """Every claim on file whose source is there, by source and place. Raises KbError at a file that is none."""
     held, damaged = readable_claims(layout)
     if damaged:
         raise KbError(damaged[0])
     return held
 
 
-def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
-    """The claims of all files that read, and what is wrong with the others: for who reads and files nothing."""
+def readable_claims(
+    layout: store.Layout, *, gone: bool = False
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """The claims of all files that read, and what is wrong with the others: for who reads and files nothing. `gone`: those that were
+    withdrawn or whose source went.
+    """
     claims = list[Claim]()
     damaged = list[str]()
     for file in sorted((layout.sources / FOLDER).glob("*.json")):
         try:
-            claims += _read(file)
+            claims += (
+                c
+                for c in _read(file)
+                if gone is not (c.claim != "" and (layout.root / c.source).exists())
+            )
         except KbError as error:
             damaged.append(str(error))
     return tuple(claims), tuple(damaged)
@@ -99,23 +108,29 @@ def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> None:
     for claim in claims:
         by_source[claim.source].append(claim)
     for source, new in by_source.items():
-        held = _read(_file(layout, source))
+        held = [c for c in _read(_file(layout, source)) if c.claim]
         together = {c.key: c for c in (*new, *held)}
         if len(together) > len(held):
             _write(layout, source, together.values())
 
 
 def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
-    """Take the claims of one source off file. Returns them. The list stays, empty: what is replayed later does not put them back."""
-    gone = tuple(_read(_file(layout, source)))
+    """Take the claims of one source off file. Returns them. The list stays, and says where they stood: what is replayed later does not
+    put them back.
+    """
+    gone = tuple(c for c in _read(_file(layout, source)) if c.claim)
     if gone:
-        _write(layout, source, ())
+        _write(
+            layout,
+            source,
+            (msgspec.structs.replace(c, claim="", quote="", links=(), quantity=None) for c in gone),
+        )
     return gone
 
 
 def is_withdrawn(layout: store.Layout, source: str) -> bool:
     file = _file(layout, source)
-    return file.is_file() and not _read(file)
+    return file.is_file() and not any(c.claim for c in _read(file))
 
 
 def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
@@ -124,9 +139,12 @@ def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
 
 
 def _file(layout: store.Layout, source: str) -> Path:
-    """The file that holds the claims of a source, or of a page that is quoted as one."""
-    name = source.removeprefix("sources/").removesuffix(".md").replace("/", "--")
-    return layout.sources / FOLDER / f"{name}.json"
+    return layout.sources / FOLDER / f"{name_of_file(source)}.json"
+
+
+def name_of_file(source: str) -> str:
+    """Name of the file that holds the claims of a source, or of a page that is quoted as one."""
+    return source.removeprefix("sources/").removesuffix(".md").replace("/", "--")
 
 
 def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:

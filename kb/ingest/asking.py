@@ -4,6 +4,7 @@ An agent that runs already answers by `kb packet next` and `kb packet answer` an
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,18 +12,26 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.claims import ruling_on
+from kb.claims.names import names_in
 from kb.ingest.admission import passages_of
 from kb.ingest.material import CHARS_PER_TOKEN
 from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, answers_to, give_back, is_open, queued, take
 from kb.ingest.settling import SecondReader, Settlement, settle
 from kb.model import Endpoint, ModelError, Prompt, ask, ask_command
-from kb.text import numbers_in, sentences_of, unit_of
+from kb.text import number_of, numbers_in, sentences_of, unit_of
 
 Answerer = Callable[[Packet, tuple[str, ...]], ReplyAttempt]
 
 # What a reply costs: the recorded ones to the articles of the shipped knowledge base are .43 of their material, no one shorter than this.
 _REPLY_SHARE, _SHORTEST_REPLY = 0.43, 150
+# A sentence that gives a named thing one quantity and says no more: the C3 has a bandwidth of 2 TB/s, or has 32 GB of HBM; the bandwidth
+# of the C3 is 2 TB/s.
+_NAMED, _MEASURE = r"(?:\S*[A-Z\d]\S* ?)+\b", r"(?:(?!(?:and|or|no|of)\b)[A-Za-z-]+ ?){1,4}\b"
+_GIVES = re.compile(
+    rf"(?:(?:The |An? )?(?P<has>{_NAMED}) has (?:an? (?P<a>{_MEASURE}) of )?|The (?P<the>{_MEASURE}) of (?:the |an? )?(?P<is>{_NAMED}) is )"
+    rf"(?P<number>\d[\d.,]*(?: ?[^\s\d]\S*?)?)(?(a)|(?(the)| of (?P<of>{_MEASURE})))\.?"
+)
 NO_FIGURE, NO_SENTENCE = "without a number and its unit", "of under 4 words or over 40"
 
 
@@ -93,6 +102,20 @@ def readings_by_rule(packet: Packet) -> Iterator[tuple[str, str, str]]:
             yield origin, sentence, left
 
 
+def quantity_by_rule(sentence: str) -> dict[str, object]:
+    """The quantity that a sentence gives, where it gives one number exactly to one thing that has a name; else nothing."""
+    gives = _GIVES.fullmatch(sentence)
+    number = number_of(gives["number"]) if gives else None
+    if not number or all(n.text not in (gives["has"] or gives["is"]) for n in names_in(sentence)):
+        return {}
+    return {
+        "subject": gives["has"] or gives["is"],
+        "quantity": gives["a"] or gives["the"] or gives["of"],
+        "value": number.value,
+        "unit": number.unit,
+    }
+
+
 def by_rule(packet: Packet, returned: tuple[str, ...] = (), *, home: str = "wiki/") -> ReplyAttempt:
     """What rules can extract: sentences that state a number with a unit, word for word, on the page of their source in the folder `home`."""
     if packet.task != "extract":
@@ -101,6 +124,7 @@ def by_rule(packet: Packet, returned: tuple[str, ...] = (), *, home: str = "wiki
         )
     claims = [
         {"section": "What it states", "claim": text, "quote": text, "source": origin}
+        | ({"quantity": quantity} if (quantity := quantity_by_rule(text)) else {})
         for origin, text, left in readings_by_rule(packet)
         if not left
     ]

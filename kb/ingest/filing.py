@@ -1,23 +1,31 @@
 """Claims on pages: managed blocks below the headings that claims go under, made anew from what is on file. People's text stays.
 
 A page's block is a function of the claims on file, so filing twice changes nothing and withdrawing a source leaves no trace of it but
-a note that something is gone.
+a callout that says how much rested on it.
 """
 
 import json
 import posixpath
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from kb import KbError, store
-from kb.claims import Claim, Conflict, claims_in, conflicts, withdraw
+from kb.claims import (
+    Claim,
+    Conflict,
+    claims_in,
+    conflicts,
+    name_of_file,
+    readable_claims,
+    withdraw,
+)
 from kb.ingest.replies import Draft
 from kb.page import newlines_of, read, slug_of
 from kb.page.edit import with_block
 from kb.schema import TYPES, type_of
 
 BLOCK = "claims"
-DISPUTED = "disputed"
+DISPUTED, WITHDRAWN = "disputed", "withdrawn"
 
 
 def pages_with(
@@ -29,7 +37,7 @@ def pages_with(
     titles: Mapping[str, str],
     today: str,
 ) -> dict[str, bytes]:
-    """Those `pages`, and those whose claims are disputed, as they shall be with the claims on file; only what differs from the disk.
+    """Those `pages`, and those whose claims are disputed, or were, as they shall be with the claims on file; only what differs from the disk.
 
     A page that is not there is made where a draft names it. Reads all, writes nothing.
     """
@@ -39,15 +47,19 @@ def pages_with(
         by_page[claim.page].append(claim)
     named = {d.path: d for d in drafts}
     disputed, home = _disputed(conflicts(claims)), layout.page("")
+    gone, _ = readable_claims(layout, gone=True)
     wanted = dict[str, bytes]()
-    for path in sorted({*pages, *disputed}):
+    for path in sorted({*pages, *_disputed(conflicts((*claims, *gone)))}):
         file = layout.root / path
         have = store.bytes_of(file) if file.is_file() else b""
         if not have and path not in named:
             continue  # A person took the page away; its claims stay on file and show nowhere.
         data = have or _skeleton(named[path], today=today)
         data = _filled(path, data, by_page.get(path, []), titles, home)
-        data = _with_disputes(path, data, disputed.get(path, ()), titles, home)
+        disputes = [_dispute(c, path, titles, home) for c in disputed.get(path, ())]
+        data = _with_callout(path, data, DISPUTED, "Sources disagree", disputes)
+        lost = Counter(_escaped(c.source) for c in gone if c.page == path)
+        data = _with_callout(path, data, WITHDRAWN, "Withdrawn", [f"claims that rested on {s}: {n}" for s, n in lost.items()])  # fmt: skip
         if data != have:
             wanted[path] = data
     return wanted
@@ -62,6 +74,22 @@ def withdrawn(
     pages = {*(c.page for c in gone), *disputed} if gone else ()
     changed = pages_with(layout, claims_in(layout), pages, titles=titles, today=today)
     return len(gone), file_pages(layout, changed)
+
+
+def refiled(
+    layout: store.Layout, names: Iterable[str], *, titles: Mapping[str, str]
+) -> tuple[str, ...]:
+    """File anew the pages that rest on sources which went or came back, by the `names` of their files of claims. Returns the pages that
+    this changed: none while a file of claims cannot be read, as what it holds would be lost.
+    """
+    with store.lock(layout, "claims"):
+        (held, damaged), (gone, _) = readable_claims(layout), readable_claims(layout, gone=True)
+        pages = {c.page for c in (*held, *gone) if name_of_file(c.source) in names}
+        return (
+            ()
+            if damaged
+            else file_pages(layout, pages_with(layout, held, pages, titles=titles, today=""))
+        )
 
 
 def _skeleton(draft: Draft, *, today: str) -> bytes:
@@ -171,21 +199,20 @@ def _disputed(conflicts: Iterable[Conflict]) -> dict[str, list[Conflict]]:
     return by_page
 
 
-def _with_disputes(
-    path: str, data: bytes, conflicts: Iterable[Conflict], titles: Mapping[str, str], home: str
-) -> bytes:
-    conflicts = tuple(conflicts)
-    if not conflicts:
-        return (
-            with_block(path, data, name=DISPUTED, content="")
-            if any(b[0] == DISPUTED for b in read(path, data).blocks)
-            else data
-        )
-    lines = ["> [!warning] Sources disagree"]
-    for conflict in conflicts:
-        lines.append(f"> - {_escaped(conflict.first.quantity.subject)}, {_escaped(conflict.first.quantity.quantity)}: " + " against ".join(
-            f"{c.quantity.value:g} {_escaped(c.quantity.unit)} ({_cited(c, path, titles, home)})" for c in (conflict.first, conflict.second)))  # fmt: skip
-    return with_block(path, data, name=DISPUTED, content="\n".join(lines))
+def _dispute(conflict: Conflict, path: str, titles: Mapping[str, str], home: str) -> str:
+    q = conflict.first.quantity
+    return f"{_escaped(q.subject)}, {_escaped(q.quantity)}: " + " against ".join(
+        f"{c.quantity.value:g} {_escaped(c.quantity.unit)} ({_cited(c, path, titles, home)})"
+        for c in (conflict.first, conflict.second)
+    )
+
+
+def _with_callout(path: str, data: bytes, name: str, title: str, lines: list[str]) -> bytes:
+    """The page with a managed callout of these lines; one that has none to say is emptied, never added."""
+    if not lines and all(b[0] != name for b in read(path, data).blocks):
+        return data
+    content = "\n".join([f"> [!warning] {title}", *(f"> - {line}" for line in lines)])
+    return with_block(path, data, name=name, content=content if lines else "")
 
 
 def file_pages(layout: store.Layout, pages: Mapping[str, bytes]) -> tuple[str, ...]:

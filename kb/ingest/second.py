@@ -77,10 +77,14 @@ def settle_answer(
 
 
 def _question(layout: store.Layout, packet: Packet, ruled: tuple[RuledClaim, ...]) -> Packet:
-    shown = []
-    for number, (claim, about) in enumerate(((r.claim, r.about) for r in ruled), 1):
-        text = f"{claim.quote}\n\nIt stands under: {about}" if about else claim.quote
-        shown.append(Excerpt(f"claim {number}", claim.claim, claim.start, claim.end, text))
+    texts = (
+        f"{r.claim.quote}\n\nIt stands under: {r.about}" if r.about else r.claim.quote
+        for r in ruled
+    )
+    shown = (
+        Excerpt(f"claim {n}", r.claim.claim, r.claim.start, r.claim.end, text)
+        for n, (r, text) in enumerate(zip(ruled, texts, strict=True), 1)
+    )
     return questions.packet(layout, "verify", packet.id, shown)
 
 

@@ -10,7 +10,7 @@ from kb.slices.hardware import bring_envelope
 from kb.slices.open_slice import OpenSlice
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
-from kb.slices.state import bring_state, bring_target
+from kb.slices.state import bring_state, bring_target, disputes_of
 from kb.slices.topics import bring_blueprint, bring_topics
 from kb.text import cut
 
@@ -53,6 +53,8 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
             share = least + (_NEUTRAL - least) * into.question.openness
             bring_state(into, tokens=int(budget * share))
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
+    for line in () if into.runs else disputes_of(into):
+        into.words("disputed", line.path, "", why="disputed", text=line.text)
     if mode not in ("bootstrap", "override"):
         _bring_layers(into, budget=budget, cold=cold)
     if (

@@ -35,7 +35,7 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
         allowed += part.share * (min(tokens, _ENOUGH) if part.slice == "state" else tokens)
         lines = question.state.parts[part.name]
         if part.name == "disputed":
-            lines = (*_conflicts(into), *lines)
+            lines = (*disputes_of(into), *lines)
         elif part.name == "recent":
             lines = _once(into, lines)
         most = start + int(allowed)
@@ -103,15 +103,17 @@ def _once(into: OpenSlice, lines: Sequence[Line]) -> Sequence[Line]:
     return (*lines[:1], *untold)
 
 
-def _conflicts(into: OpenSlice) -> Iterator[Line]:
-    """Quantities of claims on file that contradict each other and that the target's machine, its name or its runs' pages have to do with."""
+def disputes_of(into: OpenSlice) -> Iterator[Line]:
+    """Quantities of claims on file that contradict each other and that the question, the target's machine, its name or its runs' pages
+    have to do with. Without a target the question must name them: of a small wiki every page is near it.
+    """
     question = into.question
     if not question.claims:
         return
     from kb.claims import conflicts
 
-    machines, own = machines_of(question), set(words_of(into.target))
-    near = {into.target, *into.runs, *(p.path for p in question.pages[:_NEAR])}
+    machines, own = machines_of(question), {*words_of(f"{into.target} {question.text}")}
+    near = {*into.runs, *(p.path for p in question.pages[:_NEAR] if into.target)}
     for conflict in conflicts(question.claims):
         both = (conflict.first, conflict.second)
         q, pages = both[0].quantity, {c.page for c in both}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from kb.source.record_files import (
         digests_of_kept,
+        missing_sources,
         path_of_record,
     )
     from kb.source.records import (
@@ -77,6 +78,7 @@ __all__ = [
     "fence_for",
     "marks_of",
     "masked",
+    "missing_sources",
     "normal_text",
     "notes_in",
     "path_of_notes",
@@ -119,6 +121,7 @@ __getattr__ = exports(
         ),
         "record_files": (
             "digests_of_kept",
+            "missing_sources",
             "path_of_record",
         ),
         "records": (

@@ -21,3 +21,13 @@ def digests_of_kept(layout: Layout) -> dict[str, str]:
         for file in sorted(folder.rglob("*.json"))
         if file.is_file()
     }
+
+
+def missing_sources(layout: Layout) -> list[str]:
+    """Names of the files of claims whose source, a folder or a page, is not there. Reads none of them."""
+    return [
+        name
+        for name in sorted(file.stem for file in (layout.sources / "claims").glob("*.json"))
+        if not (layout.sources / name).exists()
+        and not (layout.root / f"{name.replace('--', '/')}.md").exists()
+    ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kb import KbError
-from kb.claims import Claim, claims_in, conflicts
+from kb.claims import Claim, claims_in, conflicts, readable_claims
 from kb.lint.matter import Matter
 from kb.lint.registry import Rule, W
 from kb.schema import Finding
@@ -42,8 +42,8 @@ def disputed_quantities(matter: Matter) -> Iterator[Finding]:
 
 
 def claims_without_source(matter: Matter) -> Iterator[Finding]:
-    for claim in _claims(matter):
-        if not matter.files.has(claim.source):
+    for claim in (*_claims(matter), *readable_claims(matter.layout, gone=True)[0]):
+        if claim.claim and not matter.files.has(claim.source):
             yield Finding(
                 *(
                     claim.page,
