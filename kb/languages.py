@@ -53,7 +53,7 @@ REPORTS: Mapping[str, str] = {
         "aufgegeben eingestellt rückgebaut wieder-ausgebaut wieder-entfernt wieder-raus fehlschlag nutzlos wirkungslos vergeblich überflüssig "
         "annulé retiré supprimé revenu-à revient-à reviens-à revenus-à retour-à laissé-tomber peine-perdue inutile se-quitó quitado desechad volvimos-a en-vano no-compens removid desistimos voltamos em-vão "
         "tolto rimosso tornati-a invano opgegeven teruggedraaid nutteloos бесполезн убрали вернулись-к зря sackgasse gescheitert rückgängig unbrauchbar impasse abandonar abandonad callejón callejones naufragat abbandonat тупик "
-        "отказались откатили 没用 沒用 无效 無效 回滚 回滾 撤销 撤回 恢复原 恢復原 改回 弃用 白费 得不偿失 元に戻 取りやめ 取り止め 見送 ボツ 没に 外した 撤去 諦め 断念 逆効果 使えな うまくいかな 되돌 소용없 포기 제거했 무의미"
+        "отказались откатили 没用 沒用 无效 無效 回滚 回滾 撤销 撤回 恢复原 恢復原 改回 弃用 白费 得不偿失 元に戻 取りやめ 取り止め 見送 ボツ 没に 外した 撤去 諦め 断念 逆効果 使えな うまくいかな 되돌 소용없 포기 제거했 무의미 안-된 안-됐 효과-없 走不通 ダメだっ неудач raté"
     ),
     # What went wrong, which something tried does by failing and anything else by chance.
     "wrong": "fehlgeschlagen échoué falló fracas fallit fallid провал 失败 失敗 실패",

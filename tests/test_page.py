@@ -292,10 +292,23 @@ def test_what_may_be_two_days_or_none_dates_nothing(written):
     assert read(f"---\ntitle: A\ndate: {written}\n---\n").date == ""
 
 
-def test_a_page_of_several_hypotheses_is_no_run():
-    tries = ["### Inline calls\n\n**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower.\n", "### Pools\n\n**Hypothesis:** smaller values.\n\n**Result:** 4 % slower.\n"]
-    assert read("# Notes\n\n" + tries[0], "wiki/docs/log-of-speed.md").type == "experiment"
-    assert read("# Notes\n\n" + "\n".join(tries), "wiki/docs/log-of-speed.md").type == "page"
+TRIES = ("**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower, reverted.\n", "**Hypothesis:** smaller values.\n\n**Result:** 4 % slower, reverted.\n")
+
+
+@pytest.mark.parametrize(("body", "kind"), [
+    (f"### Inline calls\n\n{TRIES[0]}", "experiment"),
+    (f"### Inline calls\n\n{TRIES[0]}\n### Pools\n\n{TRIES[1]}", "page"),
+    # Its parts are labels of one try.
+    (f"## Hypothesis\n\n**Hypothesis:** less dispatch.\n\n## Result\n\n**Result:** 18 % slower.\n\n## Findings\n\n**Result:** the cache.\n\n## Conclusion\n\n{TRIES[0]}", "experiment"),
+    ("| ID | Hypothesis | Result |\n|---|---|---|\n| 1 | pools | 4 % slower |\n| 2 | inline | 18 % slower |\n\nConclusion: rejected.\n", "page"),
+    ("## E1 — Inline calls\n\nIdea: less dispatch.\n\nResult: 18 % slower.\n\n## E2 — Pools\n\nIdea: smaller.\n\nResult: 4 % slower.\n", "page"),
+])
+def test_a_page_of_several_tries_is_no_run(body, kind):
+    assert read(f"# Notes\n\n{body}", "wiki/docs/log-of-speed.md").type == kind
+
+
+def test_a_readme_of_a_language_is_a_readme():
+    assert read(f"# Notes\n\n{TRIES[0]}", "wiki/README.ko.md").type == read(f"# Notes\n\n{TRIES[0]}", "wiki/README.md").type == "index"
 
 
 def test_trail_order_is_date_number_path():

@@ -30,6 +30,8 @@ _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _CALLOUT = regex(r" {0,3}>[> ]*\[!")
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
+# A heading that numbers one of many: a letter or two with a number, then a dash or colon.
+_NUMBERED = regex(r"[A-Z]{1,3}-?\d{1,3}[a-z]?\s?[—–:]")
 _LABEL_END = regex(r"[:：.—–]")
 _COMPARING = regex(r"\b(?:before|after|was|were|from|against|versus|vs|than|now|instead)\b", re.I)
 # What is measured behind a label; a day or a year is none.
@@ -144,14 +146,13 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
         and names_run(path.rpartition("/")[2])
     ):
         return ()
+    if _holds_many(document):
+        return ()
     lines = (line for b in document.of("paragraph") for line in document.source(b).split("\n"))
-    kinds = [label_kind(_LABEL_END.split(line, maxsplit=1)[0]) for line in lines if line]
-    kinds += [
+    signs = {*map(_label_of, filter(None, lines))}
+    signs |= {
         heading_kind(_LABEL_END.split(b.plain, maxsplit=1)[0]) for b in document.of("heading")
-    ]
-    if place != "experiment" and min(kinds.count("hypothesis"), kinds.count("outcome")) > 1:
-        return ()  # It tells of several tries.
-    signs = {*kinds}
+    }
     signs |= {"measured"} if _measured(document) else set()
     outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
     # Right in a folder of runs lie runs, and the record of one in a folder of its own; what lies beside that may tell of many.
@@ -161,6 +162,33 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     if outer and _concludes(document, outer, is_run=is_run, measured="measured" in signs):
         signs.add("concluded")
     return tuple(sorted(signs - {""}))
+
+
+def _label_of(line: str) -> str:
+    return label_kind(_LABEL_END.split(line, maxsplit=1)[0])
+
+
+def _holds_many(document: Document) -> bool:
+    """Whether a page tells of several tries: in a row each of a table that labels what was claimed and how it came out, else below a heading
+    each, which is itself no label, where both are labelled or which numbers it ("E1 — …", "E2 — …").
+    """
+    for table in document.of("table"):
+        heads = {label_kind(c.plain) for c in table.rows[0].cells}
+        if len(table.rows) > 2 and {"hypothesis", "outcome"} <= heads:
+            return True
+    tries, signs = Counter[int](), set[str]()
+    level = 0
+    for block in document.of("heading", "paragraph"):
+        if block.kind == "heading":
+            numbered = block.level > 1 and _NUMBERED.match(block.plain)
+            tries[block.level] += bool(numbered)
+            level, signs = 0 if numbered or heading_kind(block.plain) else block.level, set()
+        elif level:
+            signs.update(map(_label_of, document.source(block).split("\n")))
+            if {"hypothesis", "outcome"} <= signs:
+                tries[level] += 1
+                level = 0
+    return any(n > 1 for n in tries.values())
 
 
 def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured: bool) -> bool:

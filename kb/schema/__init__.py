@@ -275,8 +275,8 @@ def place_of(path: str) -> tuple[str, ...]:
 
 
 def type_of_file(stem: str) -> str | None:
-    """Page type that a file name alone gives away (`README`, `log`, `program` ...)."""
-    return _TYPE_OF_FILE.get(stem.lower())
+    """Page type that a file name alone gives away (`README`, `README.ko`, `log`, `program` ...)."""
+    return _TYPE_OF_FILE.get(stem.lower().partition(".")[0])
 
 
 # A run's page is named by its date or number; the number may stand behind a word for a run, one of two digits behind any (`nb-03`).
