@@ -23,7 +23,7 @@ BUDGETS = {
     "verbs": 3076,
     "formats": 3248,  # +51: diaries of lines alone and what is none, leaderboards, comments of one word, commits of one line, broken runs.
     "experiments": 2858,
-    "trail": 3462,  # +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
+    "trail": 3481,  # +11: sections that label their outcome. +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
     "site": 2283,  # +2: formulas. +14: a page is made again only where what it shows changed.
     "research": 2225,
     "profiles": 1577,

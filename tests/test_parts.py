@@ -107,6 +107,13 @@ def test_runs_of_a_page_stand_in_trail_slice_and_gate_and_open_by_their_heading(
     assert "wiki/tuning.md#prefetch8" in {e.path for e in trail.experiments(store.state(layout))}
 
 
+def test_sections_below_one_heading_that_sorts_are_runs_where_each_labels_its_outcome():
+    tries = "".join(f"### {name}\n\n**Hypothesis:** less work.\n\n**Result:** {result}\n\n" for name, result in (("Inline calls", "18 % slower."), ("Value pools", "slower everywhere."), ("Cached names", "no gain.")))
+    page = f"# Optimization log\n\n## Completed work\n\nMaps are 4 times faster.\n\n## Experiments that didn't work\n\n{tries}"
+    assert [verdict for _, verdict in verdicts(page)] == ["refuted"] * 3
+    assert not verdicts(page.replace("**Result:**", "Perhaps"))
+
+
 def test_a_run_measures_where_it_gives_a_figure_with_a_unit():
     page = "# Experiments\n\n## 2026-02-01: merges\nAfter: 520 MB/s.\nResult: kept.\n\n## 2026-02-03: hash\nAfter: 505 MB/s.\nResult: reverted.\n\n## 2026-02-04: mmap\nAfter: 521 MB/s.\nResult: no change.\n"
     assert [verdict for _, verdict in verdicts(page)] == ["supported", "refuted", "inconclusive"]

@@ -4,13 +4,21 @@ Refuses a page whose sections measure nothing: plans and decisions are sorted by
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from kb import regex
 from kb.page import Page, Section, read
-from kb.schema import Verdict, calls_run, names_run, outcome_verdict
+from kb.schema import (
+    Verdict,
+    calls_run,
+    heading_kind,
+    label_kind,
+    names_run,
+    outcome_verdict,
+)
 from kb.text import numbers_in, one_line
 from kb.text.reports import report_of
 from kb.trail.facts import Facts, VerdictRead, to_row
@@ -37,20 +45,26 @@ class Part(NamedTuple):
 
 def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     """The experiments of a page that holds many; none for any other page."""
-    runs = list(_runs(page.sections)) if page.type in _TYPES else []
-    sorts = {outcome_verdict(raw) for _, raw in runs if raw}
-    if len(runs) < (_LEAST_SORTED if sorts else _LEAST_NAMED) or len(sorts) == 1:
+    if page.type not in _TYPES:
+        return ()
+    judged = _judged(page, text)
+    runs = list(_runs(page.sections, judged))
+    if not _are_runs(runs, sorted_once=bool(judged)):
         return ()
     lines = text.split("\n")
     bodies = ["\n".join(lines[s.start : s.end - 1]) for s, _ in runs]
-    measured = [any(n.unit for n in numbers_in(body)) for body in bodies]
-    if 2 * sum(measured) < len(runs):
+    # What stands below a heading that sorts and says behind a label how it came out was tried.
+    measures = [
+        raw and s.start in judged or any(n.unit for n in numbers_in(body))
+        for (s, raw), body in zip(runs, bodies, strict=True)
+    ]
+    if 2 * sum(map(bool, measures)) < len(runs):
         return ()
     parts = [_part(page, *run, body) for run, body in zip(runs, bodies, strict=True)]
     known = [
         p
-        for p, (_, raw), m in zip(parts, runs, measured, strict=True)
-        if raw or m and _is_run(p[1], p[0][1])
+        for p, (_, raw), was in zip(parts, runs, measures, strict=True)
+        if raw or was and _is_run(p[1], p[0][1])
     ]
     if 2 * len(known) < len(runs) or len(known) < _LEAST_NAMED:
         return ()
@@ -58,6 +72,13 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
         Part(own, part, to_row(replace(facts, number=facts.number or place)))
         for place, ((own, part), facts) in enumerate(known, 1)
     )
+
+
+def _are_runs(runs: Sequence[tuple[Section, str]], *, sorted_once: bool) -> bool:
+    """Whether headings are enough to be runs: what sorts them has two sides, unless one is enough (`sorted_once`)."""
+    sorts = {outcome_verdict(raw) for _, raw in runs if raw}
+    least = _LEAST_SORTED if sorts else _LEAST_NAMED
+    return len(runs) >= least and (len(sorts) != 1 or sorted_once)
 
 
 def _is_run(facts: Facts, text: str) -> bool:
@@ -69,9 +90,20 @@ def _is_run(facts: Facts, text: str) -> bool:
     return bool(_DATED.match(facts.title) or labelled_verdict(passages_of(text)))
 
 
-def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:
+def _judged(page: Page, text: str) -> set[int]:
+    """First lines of the sections that say behind a label how they came out, where several of one level do; a heading that is such a label
+    itself is part of a run.
+    """
+    labelled = {p.line for p in passages_of(text) if label_kind(p.label) == "outcome"}
+    own = [s for s in page.sections if s.level > 1 and not heading_kind(s.title)]
+    own = [s for s in own if any(s.start < line < s.end for line in labelled)]
+    levels = Counter(s.level for s in own)
+    return {s.start for s in own if levels[s.level] > 1}
+
+
+def _runs(sections: Sequence[Section], judged: set[int]) -> Iterator[tuple[Section, str]]:
     """(section with all that is below it, what the heading above it says of how it came out) of every heading that is a run: one below
-    a heading that sorts ("Applied") or only dates, and one that is named as runs are.
+    a heading that sorts ("Applied") or only dates, one that is named as runs are, and one of those `judged`, by their first lines.
     """
     tops = sum(s.level == 1 for s in sections)
     group, run, raw = 0, 0, ""
@@ -90,11 +122,17 @@ def _runs(sections: Sequence[Section]) -> Iterator[tuple[Section, str]]:
             # What was released under a number is no run.
             named = names_run(section.title) and not _VERSION.match(section.title)
             raw = "" if named else _outcome(section.title)
-            if raw or named and whole.end > section.end and not _WORD.search(section.title):
+            below = sum(section.end <= line < whole.end for line in judged)
+            if raw or below > 1 or whole.end > section.end and named and _dates(section.title):
                 group = section.level
-            elif named:
+            elif named or section.start in judged:
                 run = section.level
                 yield whole, ""
+
+
+def _dates(title: str) -> bool:
+    """Whether a title named as runs are is no more than a date or number."""
+    return not _WORD.search(title)
 
 
 def _outcome(title: str) -> str:
