@@ -8,8 +8,6 @@
 """
 
 import re
-import shlex
-import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,8 @@ from kb import KbError, store
 from kb.experiments.stub import sealed_pages, stub_at
 from kb.experiments.targets import Target, repository_of, target_named
 from kb.experiments.worktree import dirt_of, git, own_folders
+from kb.model import ModelError
+from kb.model.command import printed_by
 from kb.slices.tokens import tokens_of
 from kb.text import cut, one_line
 from kb.verbs import FINE, Caller
@@ -299,22 +299,10 @@ def _ask(
     known = loop.caller.call("load", {"target": target, **question}, text=texts.get("proposal", ""))
     prompt = form.format(target=target, slice=known.text, **texts)
     try:
-        done = subprocess.run(
-            shlex.split(request.agent),
-            input=prompt,
-            cwd=loop.repo,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=request.patience,
-            check=True,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        why = str(error)
-        if isinstance(error, subprocess.CalledProcessError):
-            why = f"ended with {error.returncode} {error.stderr.strip()[-300:]}".strip()
-        loop.ledger.note(f"failed: {why}", tokens=tokens_of(prompt))
+        reply = printed_by(request.agent, prompt, timeout_s=request.patience, folder=loop.repo)
+    except ModelError as error:
+        loop.ledger.note(f"failed: {error}", tokens=tokens_of(prompt))
         raise KbError(
-            f"--agent {request.agent}: {why}; what was filed stays filed, and the loop goes on where it is called again"
+            f"--agent {error}; what was filed stays filed, and the loop goes on where it is called again"
         ) from error
-    return done.stdout, tokens_of(prompt) + tokens_of(done.stdout)
+    return reply, tokens_of(prompt) + tokens_of(reply)

@@ -76,7 +76,8 @@ def ask_command(command: str, prompt: Prompt, *, timeout_s: float = 600.0) -> Mo
     """
     from kb.model.command import printed_by
 
-    return ModelReply(
-        printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s),
-        command.split()[0],
-    )
+    text = printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s)
+    name = command.split()[0]
+    if not text.strip():
+        raise ModelError(f"{name}: printed nothing")
+    return ModelReply(text, name)

@@ -13,7 +13,9 @@ _LONGEST = (
 )  # More than any reply; a command that prints on and on must not fill the memory.
 
 
-def printed_by(command: str, text: str, *, timeout_s: float) -> str:
+def printed_by(
+    command: str, text: str, *, timeout_s: float, folder: "os.PathLike[str] | None" = None
+) -> str:
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -29,6 +31,7 @@ def printed_by(command: str, text: str, *, timeout_s: float) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            cwd=folder,
         )
     except OSError as error:
         raise ModelError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
@@ -45,6 +48,4 @@ def printed_by(command: str, text: str, *, timeout_s: float) -> str:
             "it said nothing"
         ]
         raise ModelError(f"{words[0]}: ended with {process.returncode}: {last[0][:300]}")
-    if not out.strip():
-        raise ModelError(f"{words[0]}: printed nothing")
     return out[:_LONGEST].decode("utf-8", "replace")
