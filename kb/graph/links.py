@@ -60,9 +60,10 @@ class Files:
         return self.exists[path]
 
     def page(self, path: str) -> Page | None:
-        """The page at a path, a markdown file outside wiki/ included; None for any other file."""
-        if path in self.pages:
-            return self.pages[path]
+        """The page at a path with all its detail, a markdown file outside wiki/ included; None for any other file."""
+        known = self.pages.get(path)
+        if known and not known.skimmed:
+            return known
         if path not in self.read:
             file = os.path.join(self.layout.root, path)
             here = (

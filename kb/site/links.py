@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from kb import KbError
-from kb.graph import target_of, wikilink_of
-from kb.graph.names import anchor_in
+from kb.graph import LinkStatus, place_of, target_of, wikilink_of
 from kb.graph.paths import indexes_of
-from kb.page import Page, read
+from kb.page import Link, Page
 from kb.site.body import Destination
 from kb.site.raw_html import anchor_of
-from kb.store import Layout, bytes_of, digest_of, read_bytes
+from kb.store import Layout, bytes_of, digest_of
 
 if TYPE_CHECKING:
     from kb.site.survey import Survey
@@ -98,7 +97,7 @@ def url_between(place: str, to: str, anchor: str = "") -> str:
 
 
 class Resolver:
-    """Resolves links of pages; open for the length of one build, because what it read of cited pages it keeps. `shown` are the pictures
+    """Resolves links of pages; open for the length of one build. `shown` are the pictures
     that the site shows: place by file.
     """
 
@@ -107,20 +106,11 @@ class Resolver:
         self.files, self.sources = survey.files, survey.source_places
         self.root = survey.layout.config.link_root
         self.repository = web_address(self.layout.config.site_repository, "repository")
-        self.read: dict[str, Page] = {}
         self.shown: Mapping[str, str] = {}
 
     def whole(self, path: str) -> Page:
         """A page with all its detail, read from its file where the build only skimmed it."""
-        known = self.pages[path]
-        if known.skimmed and path not in self.read:
-            try:
-                self.read[path] = read(path, read_bytes(self.layout, path))
-            except OSError as error:
-                raise KbError(
-                    f"{path}: {error.strerror} while the site was made; `kb build` and try again"
-                ) from error
-        return self.read.get(path, known)
+        return self.files.page(path) or self.pages[path]
 
     def outside(self, page: Page, *, pictures: bool = False) -> tuple[str, ...]:
         """Files inside the knowledge base that a page links to and that are no pages; or those that it shows."""
@@ -141,43 +131,33 @@ class Resolver:
         for link in page.links:
             if link.kind == "image":
                 links["!" + link.href] = self._picture(link.href, page, place)
-            elif link.kind == "wikilink":
-                links[f"[[{link.href}]]"] = self._wikilink(link.href, page, place)
-            elif link.kind in ("inline", "auto"):
-                links[link.href] = self._destination(link.href, page, place)
+            elif link.kind in ("inline", "auto", "wikilink"):
+                written = f"[[{link.href}]]" if link.kind == "wikilink" else link.href
+                links[written] = self._destination(link, page, place)
         return links
 
-    def _destination(self, href: str, page: Page, place: str) -> Destination:
-        where = target_of(href, folder=page.folder, link_root=self.root)
-        if where is None:
-            return _web(href)
-        target, anchor = where[0] or page.path, where[1]
+    def _destination(self, link: Link, page: Page, place: str) -> Destination:
+        status, target, anchor = place_of(link, page, self.files)
         if cited := self._page_at(target):
-            known = not anchor or anchor == "top" or anchor in self.whole(cited).anchors
+            known = status is not LinkStatus.BROKEN_ANCHOR and (
+                anchor in ("", "top") or anchor in self.whole(cited).anchors
+            )
             url = url_between(place, self.places[cited], anchor if known else "")
             lines = anchor.startswith("L") and anchor[1:2].isdigit()
-            note = "" if known else f"#{anchor}" if lines else f"no such heading: #{anchor}"
+            heading = anchor or link.href.partition("#")[2]
+            note = "" if known else f"#{anchor}" if lines else f"no such heading: #{heading}"
             return Destination("page" if known or lines else "loose", url, note)
-        if (target + "/").startswith("../"):
-            return Destination("broken", note=f"broken link: {target}")
+        if status is LinkStatus.WIKILINK:
+            name = wikilink_of(link.href).name
+            reason = "several pages have" if self.files.names.meant(name, page) else "no page has"
+            return Destination("broken", note=f"{reason} this name: {name}")
+        if status is LinkStatus.EXTERNAL or not target:
+            return _web(link.href)
         if source := self.sources.get("/".join(target.split("/")[:2])):
             return Destination("page", url_between(place, source), target)
-        if (target + "/").startswith(self.files.unseen) or self.files.has(target):
-            return self._file(target)
-        return Destination("broken", note=f"broken link: {target}")
-
-    def _wikilink(self, written: str, page: Page, place: str) -> Destination:
-        link = wikilink_of(written)
-        meant = self.files.names.meant(link.name, page)
-        if len(meant) != 1:
-            reason = "several pages have" if meant else "no page has"
-            return Destination("broken", note=f"{reason} this name: {link.name}")
-        if meant[0] not in self.places:
-            return self._file(meant[0])
-        named = link.heading and not link.heading.startswith("^")
-        anchor = anchor_in(self.whole(meant[0]), link.heading) if named else ""
-        url = url_between(place, self.places[meant[0]], anchor or "")
-        return Destination("page" if anchor is not None else "loose", url)
+        if status is LinkStatus.BROKEN:
+            return Destination("broken", note=f"broken link: {target}")
+        return self._file(target)
 
     def _file(self, target: str) -> Destination:
         if self.repository and not target.startswith(".."):
