@@ -68,7 +68,7 @@ def test_what_is_no_plain_number_is_none(text):
 
 def test_a_spread_and_a_unit_stay_with_their_number():
     quantity = to_quantity("**67.04 ± 0.19 t/s**")
-    assert (quantity.value, quantity.stddev, quantity.unit) == (67.04, 0.19, "t/s")
+    assert (quantity.value, quantity.spread, quantity.unit) == (67.04, 0.19, "t/s")
 
 
 def test_json_numbers_must_be_finite_and_booleans_are_none():

@@ -14,8 +14,9 @@ from typing import TypeVar
 
 from kb import KbError
 from kb.run.direction import Direction, direction_of
-from kb.run.quantity import Quantity, bare, to_quantity
+from kb.run.quantity import bare, to_quantity
 from kb.store import digest_of, opened
+from kb.text import Number
 
 # Enough rows to see what a column holds; the rest of the log is read by what these said.
 SAMPLE = 400
@@ -169,7 +170,7 @@ def with_points(text: str) -> str:
     return _DECIMAL_COMMA.sub(lambda m: f"{(m[1] or m[3]).replace('.', '')}.{m[2] or m[4]}", text)
 
 
-def quantity_of(cell: str) -> Quantity | None:
+def quantity_of(cell: str) -> Number | None:
     """The quantity of a cell, without a remark or interval in brackets after it, the last one of `a → b`; None where it states no plain number."""
     text = bare(cell)
     if not text or len(text) > 400 or not any(map(str.isdigit, text[:40])):
@@ -182,7 +183,7 @@ def quantity_of(cell: str) -> Quantity | None:
             text = figure
     parts = _CLOCK.findall(text[:30])
     if len(parts) > 1 and not _CLOCK.sub("", text):
-        return Quantity(sum(int(n) * _PARTS_OF_TIME[unit] for n, unit in parts), None, "min")
+        return Number(sum(int(n) * _PARTS_OF_TIME[u] for n, u in parts), "min", 0, len(text))
     text = _BLANK_THOUSANDS.sub("", _TURNED.sub("", text, count=1))
     return to_quantity(with_points(text))
 

@@ -20,7 +20,7 @@ from kb.formats.columns import SETTINGS, check_outcome, key_of, outcome_in, unit
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.reading import Ask, Remark, Segment, moment, quantity_of, split_sample
 from kb.run.direction import direction_of, word_set, words_of
-from kb.run.quantity import Quantity, bare, is_sentinel, to_float
+from kb.run.quantity import bare, is_sentinel, to_float
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
 from kb.run.status import is_status, outcome_of, status_words
 from kb.store import json_of
@@ -143,14 +143,14 @@ def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None)
     mine, whole = known_unit(quantity.unit if quantity else ""), known_unit(unit)
     if primary and mine and whole and mine.dimension == whole.dimension:
         value = quantity.value * mine.factor / whole.factor if mine != whole else quantity.value
-        quantity = Quantity(value, quantity.stddev, unit)
+        quantity = quantity._replace(value=value, unit=unit)
     unit = quantity and quantity.unit or unit
     counted = not primary or is_count(name)
     if not quantity or math.isnan(quantity.value):
         return Metric(name, None, unit, direction, raw=cell)
     if is_sentinel(quantity.value, outcome=outcome, direction=direction, counted=counted):
         return Metric(name, None, unit, direction, raw=cell)
-    return Metric(name, quantity.value, unit, direction, stddev=quantity.stddev)
+    return Metric(name, quantity.value, unit, direction, stddev=quantity.spread)
 
 
 @lru_cache(4096)

@@ -1,14 +1,12 @@
 """One number of a log with its spread and unit: `**67.04 ± 0.19 t/s**`, `−6.0`, `1,234.5`. Refuses ranges, roundings (`~49`) and sentinels."""
 
 import math
-from dataclasses import dataclass
 
 from kb.run.direction import Direction
 from kb.run.record import Outcome
-from kb.text.numbers import bare, number_of, number_text
+from kb.text.numbers import Number, bare, number_of, number_text
 
 __all__ = [
-    "Quantity",
     "bare",
     "is_sentinel",
     "number_text",
@@ -18,21 +16,11 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number with the spread and unit that were written beside it."""
-
-    value: float
-    stddev: float | None = None
-    unit: str = ""
-
-
-def to_quantity(text: str) -> Quantity | None:
-    """The quantity that a cell states, or None where it is no plain finite number."""
+def to_quantity(text: str) -> Number | None:
+    """The number that a cell states with its spread and unit, or None where it is no plain finite one."""
     number = number_of(text) if len(text) < 400 else None
-    if number is None or number.about or number.bound or number.high is not None:
-        return None
-    return Quantity(number.value, number.spread, number.unit)
+    plain = number and not (number.about or number.bound or number.high is not None)
+    return number if plain else None
 
 
 def to_float(value: object) -> float | None:
