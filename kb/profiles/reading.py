@@ -130,7 +130,8 @@ def read(path: Path, *, kind: str = "auto") -> Profile:
         more = ", …" if len(passed) > 3 else ""
         warning = f"{len(passed)} file(s) of the folder are no such profile: {names}{more}"
         merged = replace(merged, warnings=(*merged.warnings, warning))
-    return profile_from(merged, source=path.resolve().name)
+    way_out = next((f.way_out for f in formats() if f.name == merged.kind), "is it whole?")
+    return profile_from(merged, source=path.resolve().name, way_out=way_out)
 
 
 def profile_or_text(path: Path) -> Profile | str:

@@ -13,7 +13,7 @@ from kb.profiles.table import Reading
 class Format:
     """One format, told by its content: the first of these that a file shows decides; of two on one line the lower `order`.
 
-    `keys` stand at the top of a JSON object, or in the first object of a JSON list; `line` tells a line that only this tool writes,
+    `way_out` says how to get one that has times in it. `keys` stand at the top of a JSON object, or in the first object of a JSON list; `line` tells a line that only this tool writes,
     `text` all first lines together (asked last), `data` the first bytes. `read` is given the text (one character a byte where `data`
     tells the format), and the name for messages.
     """
@@ -22,6 +22,7 @@ class Format:
     about: str
     read: Callable[[TextIO, str], Reading]
     order: int = 50
+    way_out: str = "was the profile taken while something ran?"
     keys: frozenset[str] = frozenset()
     line: Callable[[str], object] | None = None
     text: Callable[[Sequence[str]], bool] | None = None

@@ -196,13 +196,11 @@ def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
     )
 
 
-def profile_from(reading: Reading, *, source: str) -> Profile:
-    """The bucket table of a reading. Raises KbError where no operation has any time."""
+def profile_from(reading: Reading, *, source: str, way_out: str) -> Profile:
+    """The bucket table of a reading. Raises KbError where no operation has any time, with the way out."""
     costs = _folded(reading.costs)
     if not costs:
-        raise KbError(
-            f"{source}: no operation with any time in it; was the profile taken while something ran?"
-        )
+        raise KbError(f"{source}: no operation with any time in it; {way_out}")
     total = math.fsum(c.wall for c in costs) + (reading.idle or 0.0)
     members: dict[str, list[Cost]] = defaultdict(list)
     ops = []

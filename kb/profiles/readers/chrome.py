@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from typing import TextIO
 
-from kb import KbError
 from kb.profiles.buckets import file_label
 from kb.profiles.jsonstream import Json, pieces
 from kb.profiles.registry import Format
@@ -165,7 +164,7 @@ def _device(device: dict[str, Json]) -> Fact:
 
 
 def chrome(stream: TextIO, label: str) -> Reading:
-    """The trace as costs in ms. Raises KbError where no event carries time."""
+    """The trace as costs in ms."""
     trace = _Trace()
     for key, value in pieces(stream, label=label):
         if key in ("", "traceEvents"):
@@ -175,10 +174,6 @@ def chrome(stream: TextIO, label: str) -> Reading:
         elif key == "distributedInfo" and isinstance(value, dict) and "rank" in value:
             rank = f"{_text(value['rank'])} of {_text(value.get('world_size')) or '?'}"
             trace.facts.append(Fact("rank", rank))
-    if not trace.events:
-        raise KbError(
-            f"{label}: a Chrome trace without timed events (X, or B and E); record one while the program runs"
-        )
     trace.close()
     scope, groups = trace.groups()
     ops = [Operation(*described[:3]) for described in trace.ops]
@@ -201,4 +196,6 @@ def chrome(stream: TextIO, label: str) -> Reading:
 
 
 _ABOUT = "Chrome traces of PyTorch, JAX, XLA, py-spy and Perfetto"
-FORMATS = (Format("chrome-trace", _ABOUT, chrome, keys=frozenset(("traceEvents", "ph"))),)
+_WAY_OUT = "record timed events (X, or B and E) while the program runs"
+_KEYS = frozenset(("traceEvents", "ph"))
+FORMATS = (Format("chrome-trace", _ABOUT, chrome, way_out=_WAY_OUT, keys=_KEYS),)

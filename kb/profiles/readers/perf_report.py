@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from kb import KbError
 from kb.profiles.buckets import file_label
 from kb.profiles.registry import Format
 from kb.profiles.sheets import cells_at
@@ -60,26 +59,18 @@ def _cost(row: dict[str, str | None], *, per_percent: float) -> Cost | None:
 
 
 def perf_report(lines: Iterable[str], label: str) -> Reading:
-    """The first event's rows as costs, in ms where the event is a clock. Raises KbError where there is no row."""
+    """The first event's rows as costs, in ms where the event is a clock."""
     rows = list(_rows(lines))
-    if not rows:
-        raise KbError(
-            f"{label}: no row of a perf report in it; write it with `perf report --stdio`"
-        )
-    event, total, _ = rows[0]
+    event, total, _ = rows[0] if rows else ("", 0.0, {})
     name = event.split(":")[0].split("/")[0]
     unit, whole = (name or "events", total) if total else ("%", 100.0)
     if total and name in CLOCKS:
         unit, whole = "ms", total * 1e-6
     own = (_cost(row, per_percent=whole / 100) for e, _, row in rows if e == event)
     costs = [c for c in own if c is not None]
-    if not costs:
-        raise KbError(
-            f"{label}: rows without an Overhead or Self column; write it with `perf report --stdio`"
-        )
     # Rows below perf's own limit are not printed; what they took is still time.
     rest = whole - sum(c.wall for c in costs)
-    if rest > whole * 0.001:
+    if costs and rest > whole * 0.001:
         costs.append(Cost("(rows the report leaves out)", rest, rest, 0))
     events = ", ".join(dict.fromkeys(e for e, _, _ in rows))
     several = f"several events ({events}); the table is of {event}"
@@ -94,4 +85,5 @@ def _begins(line: str) -> bool:
     return bool(headed or BARE.match(line))
 
 
-FORMATS = (Format("perf-report", "perf report --stdio", perf_report, 40, line=_begins),)
+_WAY_OUT = "write it with `perf report --stdio`, the Overhead or Self column in it"
+FORMATS = (Format("perf-report", "perf report --stdio", perf_report, 40, _WAY_OUT, line=_begins),)

@@ -145,8 +145,8 @@ def _op_profile(value: dict[str, Json], root: dict[str, Json], *, programs: bool
     return Reading("xprof", "device", "ms", tuple(costs), idle, facts=facts)
 
 
-def _of_json(text: str, label: str) -> Reading | None:
-    """Any of the JSON exports. Raises KbError where it is no JSON, or holds no operation (a profile of a host alone)."""
+def _of_json(text: str, label: str) -> Reading:
+    """Any of the JSON exports. Raises KbError where it is no JSON."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -157,25 +157,19 @@ def _of_json(text: str, label: str) -> Reading | None:
     tree, listed = _object(value), [_sheet(table) for table in tables]
     properties = {k: str(v) for t in tables for k, v in _object(t.get("p")).items()}
     by_category, by_program = (_object(tree.get(a) or tree.get(b)) for a, b in _TREES)
-    read = None
     if by_category or by_program:
-        read = _op_profile(tree, by_category or by_program, programs=not by_category)
-    elif {OVERVIEW[0], "device_duty_cycle_percent"} & properties.keys():
-        read = _overview(properties, listed)
-    elif operations := [s for s in listed if is_header(s.columns)]:
-        read = _operations(operations[0])
-    if read and not read.costs:
-        raise KbError(
-            f"{label}: the xprof table has no operations; was the profile taken on a device? (a host-only profile has none)"
-        )
-    return read
+        return _op_profile(tree, by_category or by_program, programs=not by_category)
+    if {OVERVIEW[0], "device_duty_cycle_percent"} & properties.keys():
+        return _overview(properties, listed)
+    return next((_operations(s) for s in listed if is_header(s.columns)), _NOTHING)
 
 
+_NOTHING = Reading("xprof", "device", "ms", ())
 _TREES = ("byCategory", "by_category"), ("byProgram", "by_program")
 
 
 def xprof(stream: TextIO, label: str) -> Reading:
-    """A JSON export, or an operation table as CSV. Raises KbError where it is none, or too large to be read whole."""
+    """A JSON export, or an operation table as CSV. Raises KbError where it is too large to be read whole."""
     start = stream.read(_HEAD)
     if start.lstrip().startswith(("{", "[")):
         text = start + stream.read(_LARGEST)
@@ -183,18 +177,13 @@ def xprof(stream: TextIO, label: str) -> Reading:
             raise KbError(
                 f"{label}: an xprof table of more than {_LARGEST >> 20} MB; export it as CSV, or fewer operations"
             )
-        read = _of_json(text, label)
-    else:
-        stream.seek(0)
-        readings = map(_operations, sheets(stream, is_header))
-        read = next((r for r in readings if r.costs), None)
-    if read is None:
-        raise KbError(
-            f"{label}: no rows of an xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page"
-        )
-    return read
+        return _of_json(text, label)
+    stream.seek(0)
+    readings = map(_operations, sheets(stream, is_header))
+    return next((r for r in readings if r.costs), _NOTHING)
 
 
 _KEYS = frozenset(("cols", "byProgramExcludeIdle", "byCategoryExcludeIdle", *_TREES[0], *_TREES[1]))
 _ABOUT = "xprof exports, JSON or CSV"
-FORMATS = (Format("xprof", _ABOUT, xprof, 20, keys=_KEYS, line=heads(is_header)),)
+_WAY_OUT = "export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page of a profile taken on a device; one of a host alone has none"
+FORMATS = (Format("xprof", _ABOUT, xprof, 20, _WAY_OUT, _KEYS, heads(is_header)),)
