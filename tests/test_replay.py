@@ -74,8 +74,8 @@ def test_the_gate_is_measured_by_what_became_of_the_runs(base):
 
 
 def test_a_sample_asks_fewer_questions_and_a_target_only_its_own(base):
-    assert replay.replay(Loader(store.state(base)), sample=1, budgets=(2000,), gate=False).overall[0].questions == 1
-    assert replay.replay(Loader(store.state(base)), target="nobody", gate=False).overall == ()
+    assert replay.replay(Loader(store.state(base)), sample=1, budgets=(2000,)).overall[0].questions == 1
+    assert replay.replay(Loader(store.state(base)), target="nobody").overall == ()
 
 
 def test_a_wiki_without_a_trail_says_that_there_is_nothing_to_replay(make_base, kb_command):

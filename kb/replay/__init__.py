@@ -70,7 +70,7 @@ class ReplayReport:
     by_asking: tuple[Recall, ...]
     by_cited: tuple[Recall, ...]
     by_target: tuple[Recall, ...]
-    gate: Gated | None
+    gate: Gated
     # Slices that held a figure which the run that asked went on to measure: text that pages gained after their day.
     leaks: int
 
@@ -91,7 +91,6 @@ def replay(
     target: str = "",
     sample: int = 0,
     budgets: Sequence[int] = BUDGETS,
-    gate: bool = True,
     note: Callable[[int, int], None] = lambda done, total: None,
 ) -> ReplayReport:
     """Replay the trail of a knowledge base (of one target, or of every n-th question so that about `sample` are asked)."""
@@ -117,7 +116,7 @@ def replay(
         by_asking=_means((b, b.question.type, b.question.cited) for b in few),
         by_cited=_means(by_cited),
         by_target=_means((b, b.question.target or "no target", b.question.cited) for b in few),
-        gate=_gated(db, target=target, sample=sample) if gate else None,
+        gate=_gated(db, target=target, sample=sample),
         leaks=sum(b.leaks for b in few),
     )
 

@@ -32,15 +32,14 @@ def to_text(report: ReplayReport) -> str:
         lines.append(
             "no past page cites another one that was there before it; there is nothing to replay yet"
         )
-    if report.gate:
-        gate = report.gate
-        lines += [
-            "",
-            f"the gate, asked before {gate.runs} runs: "
-            + (", ".join(f"{n} {name}" for name, n in gate.called.items()) or "nothing"),
-            f"repeats of a failed lever and value caught: {gate.caught} of {gate.repeats}",
-            f"supported runs called a repeat: {gate.false_alarms} of {gate.supported}",
-        ]
+    gate = report.gate
+    lines += [
+        "",
+        f"the gate, asked before {gate.runs} runs: "
+        + (", ".join(f"{n} {name}" for name, n in gate.called.items()) or "nothing"),
+        f"repeats of a failed lever and value caught: {gate.caught} of {gate.repeats}",
+        f"supported runs called a repeat: {gate.false_alarms} of {gate.supported}",
+    ]
     return "\n".join(lines) + "\n"
 
 

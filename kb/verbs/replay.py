@@ -23,7 +23,6 @@ class Replay:
     budget: tuple[int, ...] = several(
         "budgets to measure (may be repeated; default 2000, 4000, 8000)", metavar="TOKENS"
     )
-    no_gate: bool = flag("leave out the gate")
     facts: bool = flag(
         "measure instead how much of what past pages restate (settings, metric, buckets, dead levers) their slices held"
     )
@@ -48,7 +47,7 @@ def run(request: Replay, caller: Caller) -> Result:
         held = restated.facts_held(loader, **about)
         caller.progress("")
         return Result(held, restated.to_text(held), forms={"svg": _no_picture})
-    report = replay(loader, gate=not request.no_gate, **about)
+    report = replay(loader, **about)
     caller.progress("")
     text = picture.to_text(report)
     if request.save:

@@ -16,11 +16,8 @@ _AGAIN = "run the same commands again: what is captured is recognised, what fail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchStatus(Reach):
-    """All captures, or those in one state; with --check what their origins give now."""
+    """All captures; with --check what their origins give now."""
 
-    state: str = option(
-        "only these", choices=("", "new", "changed", "same", "failed", "refused", "pending")
-    )
     check: bool = flag(
         "ask each origin whether it changed: one conditional request a page or fork, one for all papers"
     )
@@ -39,7 +36,7 @@ _PRINTED = ("id", "origin", "version", "retrieved", "licence", "marks", "previou
 def run(request: ResearchStatus, caller: Caller) -> Result:
     layout = caller.layout()
     listed, damaged = list(sources(layout)), list(damaged_sources(layout))
-    jobs = [job for job in journal_of(layout) if not request.state or job.state == request.state]
+    jobs = list(journal_of(layout))
     origins = []
     if request.check:
         with session_of(request, caller, api=request.rest) as session:

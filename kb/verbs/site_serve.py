@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, store
-from kb.verbs import Caller, Result, flag, option, text_result
+from kb.verbs import Caller, Result, option, text_result
 from kb.verbs.site_build import render
 
 FORMATS = ("text",)
@@ -25,7 +25,6 @@ class SiteServe:
     """Where it listens."""
 
     port: int = option("port on 127.0.0.1 (default 8000; 0 takes a free one)", default=8000)
-    no_watch: bool = flag("build once and do not look for edits")
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
@@ -78,18 +77,18 @@ def run(request: SiteServe, caller: Caller) -> Result:
         caller.data(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            _watch(layout, caller, on=not request.no_watch)
+            _watch(layout, caller)
         except KeyboardInterrupt:
             pass
         server.shutdown()
     return text_result()
 
 
-def _watch(layout: store.Layout, caller: Caller, *, on: bool) -> None:
+def _watch(layout: store.Layout, caller: Caller) -> None:
     """Build again after every edit, until interrupted. What cannot be built is said, and the last site stays."""
     stop, before = threading.Event(), _look(layout)
     while not stop.wait(_PAUSE_S):
-        after = _look(layout) if on else before
+        after = _look(layout)
         if after == before:
             continue
         before = after
