@@ -36,14 +36,13 @@ def run(request: HookCall, caller: Caller) -> Result:
         event = json_of(caller.stdin() or b"{}")
     except ValueError as error:
         raise KbError(f"stdin: not JSON: {error}") from error
-    layout = caller.layout()
-    file = layout.state / WATCH_NAME
+    file = caller.layout.state / WATCH_NAME
     target = store.bytes_of(file).decode("utf-8", "replace").strip() if file.is_file() else ""
     event = event if isinstance(event, dict) else {}
     if request.event == "stop":
-        return text_result(_blocked(_reasons(layout, caller, target)) if target else "")
+        return text_result(_blocked(_reasons(caller, target)) if target else "")
     if request.event == "edit":
-        return text_result(_edit(layout, caller, event, target))
+        return text_result(_edit(caller, event, target))
     if request.event == "session-start":
         text = caller.call("load", {"step": "resume", "target": target}).text
         output = {"hookEventName": "SessionStart", "additionalContext": text}
@@ -62,30 +61,30 @@ def _blocked(reasons: list[str]) -> str:
     return json.dumps({"decision": "block", "reason": reason}, ensure_ascii=False)
 
 
-def _reasons(layout: store.Layout, caller: Caller, target: str) -> list[str]:
+def _reasons(caller: Caller, target: str) -> list[str]:
     """Why the loop goes on: runs in flight, pages that do not pass, and what `stop-check` says."""
     flying = caller.call("status", {"target": target}).value["targets"][0].in_flight
     reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
-    folder = layout.page(f"experiments/{target}")
-    if (layout.root / folder).is_dir():
+    folder = caller.layout.page(f"experiments/{target}")
+    if (caller.layout.root / folder).is_dir():
         errors = caller.call("lint", {"paths": [folder]}).value.errors
         reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
     return reasons + list(caller.call("stop-check", {"target": target}).value["reasons"])
 
 
-def _edit(layout: store.Layout, caller: Caller, event: dict, target: str) -> str:
+def _edit(caller: Caller, event: dict, target: str) -> str:
     """Refuses an edit of what is captured, compiled, filed, or protected by the target."""
     from kb.experiments.targets import target_named
 
-    protected = target_named(layout, target).protected if target else ()
-    root = layout.root.resolve()
+    protected = target_named(caller.layout, target).protected if target else ()
+    root = caller.layout.root.resolve()
     for path in _edited(event):
         full = caller.folder / path
         real = full.resolve()
         inside = real.relative_to(root).as_posix() if real.is_relative_to(root) else ""
         if any(fnmatch.fnmatch(inside, kept) for kept in _KEPT):
             why = "is captured or compiled; kb writes it"
-        elif _sealed(layout, inside):
+        elif _sealed(caller.layout, inside):
             why = "is filed; a correction is a new page or a dated note by `kb experiment close`"
         elif any(_under(full.as_posix(), pattern) for pattern in protected):
             why = f"is protected by the target {target}: what measures is not changed by what is measured"

@@ -35,12 +35,12 @@ def run(request: ReadSessions, caller: Caller) -> Result:
     proposals = proposals_of(conducts)
     filed = ""
     if request.write:
-        layout = caller.layout()
+        layout = caller.layout
         filed = layout.page(f"analyses/{caller.today}-process-retrospective.md")
         if (layout.root / filed).exists():
             raise KbError(f"{filed}: stands there already; move it or write tomorrow's")
         store.write(layout.root / filed, page_of(conducts, proposals, date=caller.today))
-        caller.build(layout)
+        caller.build()
     value = {"harnesses": conducts, "proposals": proposals, "path": filed}
     lines = [*lines_of(conducts, proposals), *([filed] if filed else [])]
     return Result(value, "\n".join(lines))

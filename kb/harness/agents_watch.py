@@ -20,11 +20,11 @@ class WatchLoop:
 def run(request: WatchLoop, caller: Caller) -> Result:
     if bool(request.target) == request.off:
         raise KbError("say --target NAME, or --off")
-    file = store.own_state(caller.layout(), WATCH_NAME)
+    file = store.own_state(caller.layout, WATCH_NAME)
     if request.off:
         file.unlink(missing_ok=True)
         return Result({"target": "", "again": ""}, "watching nothing")
-    caller.doubt_target(caller.tables(caller.layout()), request.target)
+    caller.doubt_target(caller.tables(), request.target)
     store.write(file, request.target + "\n")
     again = again_text(request.target)
     value = {"target": request.target, "again": again}

@@ -23,7 +23,7 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
         from kb.harness.installation import apply, changes, receipt_at
     except ModuleNotFoundError as error:
         raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
-    root = caller.layout().root
+    root = caller.layout.root
     planned = changes(root, _parts(root, names, action), out=action == "uninstall")
     if action in ("update", "uninstall"):
         # What an earlier version wrote and this one has no part for.

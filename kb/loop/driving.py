@@ -113,7 +113,6 @@ class Drive:
 
     request: "DriveLoop"
     caller: Caller
-    layout: store.Layout
     target: Target
     repo: Path
     ledger: LoopLog
@@ -130,18 +129,19 @@ class Drive:
     @property
     def changed(self) -> list[str]:
         """Changed files of the repository, those of the knowledge base aside."""
-        own = own_folders(self.layout, self.repo)
+        own = own_folders(self.caller.layout, self.repo)
         return [path for paths in dirt_of(self.repo, without=own) for path in paths]
 
 
 def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, int]:
     """Lines of the experiments since the loop was begun, why it ended, and the tokens."""
-    layout = caller.layout()
-    target = target_named(layout, request.target)
-    repo = repository_of(layout, target)
+    target = target_named(caller.layout, request.target)
+    repo = repository_of(caller.layout, target)
     begun = f"{request.agent}, for {request.runs} experiments, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
-    ledger = log_of(layout, request.target, now=caller.now, begun=begun, afresh=request.afresh)
-    loop = Drive(request, caller, layout, target, repo, ledger)
+    ledger = log_of(
+        caller.layout, request.target, now=caller.now, begun=begun, afresh=request.afresh
+    )
+    loop = Drive(request, caller, target, repo, ledger)
     commit = ledger.last("changed")
     commits = git(repo, "rev-list", "-2", "HEAD").split()
     if commits[1:] == [ledger.last("proposed")]:
@@ -280,8 +280,8 @@ def _note_trial(loop: Drive, r: "Closed") -> None:
 
 def _filed(loop: Drive, commit: str) -> "Closed | None":
     """What was ruled of a commit that was measured and filed before the loop was cut off."""
-    for path in reversed(sealed_pages(loop.layout, loop.request.target)):
-        if stub_at(loop.layout, path).page.field("code") == commit:
+    for path in reversed(sealed_pages(loop.caller.layout, loop.request.target)):
+        if stub_at(loop.caller.layout, path).page.field("code") == commit:
             return loop.caller.call("experiment close", {"page": path}).value
     return None
 

@@ -51,10 +51,9 @@ def _job(request: DriveLoop, caller: Caller) -> Result:
     from kb.experiments.targets import repository_of, target_named
     from kb.loop.sky import launch_of, write_job
 
-    layout = caller.layout()
-    target = target_named(layout, request.target)
-    file, checked = write_job(layout, target, repository_of(layout, target))
-    number = len(sealed_pages(layout, target.name)) + 1
+    target = target_named(caller.layout, request.target)
+    file, checked = write_job(caller.layout, target, repository_of(caller.layout, target))
+    number = len(sealed_pages(caller.layout, target.name)) + 1
     by = "valid by skypilot" if checked else "not checked, for skypilot is not installed here"
     launch = launch_of(file, number)
     value = {"file": str(file), "checked": checked, "launch": launch}

@@ -24,7 +24,6 @@ class ServeTools:
 def run(request: ServeTools, caller: Caller) -> Result:
     import datetime
 
-    layout = caller.layout()
     try:
         from kb.server import service
     except ModuleNotFoundError as error:
@@ -34,7 +33,7 @@ def run(request: ServeTools, caller: Caller) -> Result:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
         return replace(
             caller,
-            folder=layout.root,
+            folder=caller.layout.root,
             now=now,
             talk=_silent,
             progress=_silent,
@@ -65,7 +64,7 @@ def _token(request: ServeTools, caller: Caller) -> str:
     file = (
         caller.file(request.token_file)
         if request.token_file
-        else own_state(caller.layout(), "mcp-token")
+        else own_state(caller.layout, "mcp-token")
     )
     if request.token_file and not file.exists():
         raise KbError(

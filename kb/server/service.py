@@ -103,21 +103,19 @@ def server_of(caller: Callable[[], Caller]) -> Server:
 
 def _paths(caller: Caller) -> list[str]:
     """Indexes and target pages: where reading starts. Other pages are found by search and read by the template."""
-    layout = caller.layout()
     starts = [
-        *layout.indexes.rglob("*.md"),
-        *layout.wiki.glob("targets/*.md"),
-        *layout.wiki.glob("index.md"),
+        *caller.layout.indexes.rglob("*.md"),
+        *caller.layout.wiki.glob("targets/*.md"),
+        *caller.layout.wiki.glob("index.md"),
     ]
-    return sorted(file.relative_to(layout.root).as_posix() for file in starts)[:200]
+    return sorted(file.relative_to(caller.layout.root).as_posix() for file in starts)[:200]
 
 
 def _page(caller: Caller, uri: str) -> str:
     from urllib.parse import unquote
 
     where = unquote(str(uri).removeprefix(_SCHEME))
-    layout = caller.layout()
-    is_page = where.endswith(".md") and layout.is_page(where)
+    is_page = where.endswith(".md") and caller.layout.is_page(where)
     if not is_page and not (is_inner(where) and where.startswith(("indexes/", "sources/"))):
         raise ValueError(f"{where}: no page of the knowledge base")
     verb = verbs()["open"]

@@ -17,8 +17,7 @@ class Build:
 
 
 def run(request: Build, caller: Caller) -> Result:
-    layout = caller.layout()
-    report = build(layout, note=caller.talk)
+    report = build(caller.layout, note=caller.talk)
     for finding in report.unread:
         caller.talk(f"{finding.path}: {finding.message}; {finding.hint}")
     text = _text(report)
@@ -26,8 +25,8 @@ def run(request: Build, caller: Caller) -> Result:
         return Result(report, text)
     from kb.verbs.vectors import encoder_of, synced
 
-    v = synced(layout, store.state(layout), caller, encoder_of(layout))
-    fetched = f", {v.fetched} brought from the shared store" if layout.config.chroma else ""
+    v = synced(store.state(caller.layout), caller, encoder_of(caller.layout))
+    fetched = f", {v.fetched} brought from the shared store" if caller.layout.config.chroma else ""
     vectors = f"vectors of {v.sections} sections ({v.encoded} texts encoded{fetched}, {v.removed} dropped)"
     return Result({**store.plain_of(report), "vectors": v}, f"{text}\n{vectors}")
 

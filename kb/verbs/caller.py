@@ -6,13 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from kb import KbError, store
 from kb.verbs.result import Result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Caller:
     """A door's side of a request. `now` is an ISO time with its zone; `progress` shows one line that the next replaces ("" ends it).
 
@@ -31,7 +32,9 @@ class Caller:
     def today(self) -> str:
         return self.now[:10]
 
+    @cached_property
     def layout(self) -> store.Layout:
+        """The knowledge base that the caller stands in, as it is when it is first asked for."""
         return store.layout_at(self.folder, note=self.talk)
 
     def day(self, text: str, name: str = "--date") -> str:
@@ -51,7 +54,7 @@ class Caller:
         if not self.confined:
             return Path(typed) if self.folder == Path.cwd() else full
         with suppress(ValueError):  # NUL, or half of a pair of surrogates.
-            if full.resolve().is_relative_to(self.layout().root.resolve()):
+            if full.resolve().is_relative_to(self.layout.root.resolve()):
                 return full
         raise KbError(f"{typed[:200]!r}: leads out of the knowledge base and is not read")
 
@@ -86,27 +89,25 @@ class Caller:
                 except ValueError as error:
                     raise KbError(f"{place}: not JSON: {error}") from error
 
-    def path(self, layout: store.Layout, typed: str) -> str:
+    def path(self, typed: str) -> str:
         """A typed path relative to the root: as it stands if it starts at the root, else as seen from the caller's folder."""
         if not os.path.isabs(typed):
             plain = posixpath.normpath(typed)
             if (
-                plain.startswith((f"{layout.config.wiki}/", "sources/"))
+                plain.startswith((f"{self.layout.config.wiki}/", "sources/"))
                 or not plain.startswith("../")
-                and (layout.root / plain).exists()
+                and (self.layout.root / plain).exists()
             ):
                 return plain
         full = Path(os.path.abspath(self.folder / typed))
-        if not full.is_relative_to(layout.root):
-            raise KbError(f"{typed}: stands outside the knowledge base {layout.root}")
-        return full.relative_to(layout.root).as_posix()
+        if not full.is_relative_to(self.layout.root):
+            raise KbError(f"{typed}: stands outside the knowledge base {self.layout.root}")
+        return full.relative_to(self.layout.root).as_posix()
 
-    def page(self, layout: store.Layout, typed: str) -> str:
+    def page(self, typed: str) -> str:
         """A page as named: a file that is seen from the caller's folder by its path from the root, anything else as typed."""
         return (
-            self.path(layout, typed)
-            if typed.endswith(".md") and (self.folder / typed).exists()
-            else typed
+            self.path(typed) if typed.endswith(".md") and (self.folder / typed).exists() else typed
         )
 
     def call(self, words: str, values: Mapping[str, object], *, text: str = "") -> Result:
@@ -115,39 +116,39 @@ class Caller:
         from kb.verbs.request import request_from
 
         verb = verbs()[words]
-        asking = replace(self, stdin=text.encode) if text else self
+        asking = replace(self, stdin=text.encode if text else self.stdin)
         return verb.run(request_from(verb.request, values), asking)
 
-    def build(self, layout: store.Layout, *, again: bool = False) -> None:
+    def build(self, *, again: bool = False) -> None:
         """Compile what was changed, so that what follows from it is there; `again` as `build` means it."""
         from kb.build import build
 
-        build(layout, note=self.talk, again=again)
+        build(self.layout, note=self.talk, again=again)
 
-    def tables(self, layout: store.Layout) -> sqlite3.Connection:
+    def tables(self) -> sqlite3.Connection:
         """Read-only tables that this version of kb can read, built first where there are none; says where pages are newer."""
-        with self.opened(layout) as db:
+        with self.opened() as db:
             return db
 
     @contextmanager
-    def opened(self, layout: store.Layout) -> Iterator[sqlite3.Connection]:
+    def opened(self) -> Iterator[sqlite3.Connection]:
         """The same tables for as long as a question takes, at whose end it is said where pages were newer."""
-        db, reason = _standing_tables(layout)
+        db, reason = _standing_tables(self.layout)
         if db is None:
             self.talk(reason)
-            self.build(layout)
-            yield store.state(layout)
+            self.build()
+            yield store.state(self.layout)
             return
-        changed = store.changed_since(layout, db)
+        changed = store.changed_since(self.layout, db)
         try:
             yield db
         finally:
             if changed():
                 self.talk("note: pages were changed since the last build; `kb build` takes them up")
 
-    def knows(self, layout: store.Layout, path: str) -> bool:
+    def knows(self, path: str) -> bool:
         """Whether the tables, as the last build left them, hold an experiment; waits for nobody."""
-        db, _ = _standing_tables(layout)
+        db, _ = _standing_tables(self.layout)
         return db is not None and bool(
             db.execute("select 1 from experiment where path = ?", (path,)).fetchone()
         )

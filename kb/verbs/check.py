@@ -35,21 +35,20 @@ class CheckProposal:
 def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer, ...]]:
     if bool(request.proposal) == bool(request.batch):
         raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
-    layout = caller.layout()
-    before = request.before and caller.page(layout, request.before)
-    gate = Gate(caller.tables(layout))
+    before = request.before and caller.page(request.before)
+    gate = Gate(caller.tables())
     if request.batch:
         answers = tuple(gate.check(proposal) for proposal in _batch(request.batch, caller))
         lines = json_lines(answers)
         return Result(answers, lines, forms={"json": lambda: lines})
     text = _proposal(request.proposal, caller)
-    gate.refuse_unknown(request.target, layout.page(f"targets/{request.target}.md"))
+    gate.refuse_unknown(request.target, caller.layout.page(f"targets/{request.target}.md"))
     name = "" if request.proposal in ("-", text) else request.proposal
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.
         page = (
-            caller.path(layout, name)
-            if (caller.folder / name).resolve().is_relative_to(layout.root)
+            caller.path(name)
+            if (caller.folder / name).resolve().is_relative_to(caller.layout.root)
             else ""
         )
         before = page if experiment(gate.db, page) else None

@@ -24,9 +24,8 @@ class ListClaims:
 
 
 def run(request: ListClaims, caller: Caller) -> Result:
-    layout = caller.layout()
-    gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0
-    held, damaged = readable_claims(layout)
+    gone = _withdraw(request.withdraw, caller) if request.withdraw else 0
+    held, damaged = readable_claims(caller.layout)
     chosen = about(held, " ".join(request.subject)) if request.subject else held
     shown, pairs = () if request.conflicts else chosen, conflicts(chosen)
     value = {"claims": shown, "conflicts": pairs, "withdrawn": gone, "damaged": damaged}
@@ -47,13 +46,15 @@ def _conflict_text(pair: Conflict) -> str:
     return f"disputed: {a.quantity.subject}, {a.quantity.quantity}: {' against '.join(figures)}"
 
 
-def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
-    source = name if name.startswith("sources/") or layout.is_page(name) else f"sources/{name}"
-    caller.build(layout)
-    with closing(store.state(layout)) as db, store.lock(layout, "claims"):
-        titles = wiki_of(layout, db).titles
-        gone, _ = withdrawn(layout, source, titles=titles, today=caller.today)
+def _withdraw(name: str, caller: Caller) -> int:
+    source = (
+        name if name.startswith("sources/") or caller.layout.is_page(name) else f"sources/{name}"
+    )
+    caller.build()
+    with closing(store.state(caller.layout)) as db, store.lock(caller.layout, "claims"):
+        titles = wiki_of(caller.layout, db).titles
+        gone, _ = withdrawn(caller.layout, source, titles=titles, today=caller.today)
     if not gone:
         raise KbError(f"{source}: no claim on file rests on it, so none was withdrawn")
-    caller.build(layout)
+    caller.build()
     return gone

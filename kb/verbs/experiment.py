@@ -123,16 +123,15 @@ def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
     return label if one_target or not target else f"{target}/{label}"
 
 
-def page_of(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
+def page_of(caller: Caller, typed: str, *, target: str) -> str:
     """Path of the experiment that a user names by path, file name or label."""
-    return located(layout, caller.page(layout, typed), target=target)
+    return located(caller.layout, caller.page(typed), target=target)
 
 
-def named(request: NamesExperiment, caller: Caller) -> tuple[store.Layout, Stub, Target]:
+def named(request: NamesExperiment, caller: Caller) -> tuple[Stub, Target]:
     """The experiment that a request names, and its target."""
-    layout = caller.layout()
-    stub = stub_at(layout, page_of(layout, caller, request.page, target=request.target))
-    return layout, stub, target_named(layout, stub.facts.target)
+    stub = stub_at(caller.layout, page_of(caller, request.page, target=request.target))
+    return stub, target_named(caller.layout, stub.facts.target)
 
 
 def trail_of(layout: store.Layout, target: str) -> tuple[Facts, ...]:

@@ -21,14 +21,14 @@ class AuditExperiment(StatesExpectation, NamesExperiment):
 
 
 def run(request: AuditExperiment, caller: Caller) -> Result:
-    layout, stub, target = named(request, caller)
-    stub_in_flight(layout, stub.path, filed=True)
-    case = show(layout, stub.path, target, stated=request.stated)
+    stub, target = named(request, caller)
+    stub_in_flight(caller.layout, stub.path, filed=True)
+    case = show(caller.layout, stub.path, target, stated=request.stated)
     if not case:
         raise KbError(
             f"{stub.path}: nothing is measured yet; `kb experiment run {stub.path}` comes first"
         )
-    caller.build(layout)
+    caller.build()
     firing, findings = case.audit.firing, case.audit.findings
     lines = (f"  {_SIGNS[f.held]}  {f.text}" for f in findings)
     value = {"path": stub.path, **plain_of(case.audit)}

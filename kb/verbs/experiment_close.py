@@ -41,22 +41,22 @@ class CloseExperiment(Remarks, StatesLesson, StatesExpectation, NamesExperiment)
 
 def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> Result[Closed]:
     """`foreseen`: what --because says was said before anything ran."""
-    layout, stub, target = named(request, caller)
+    stub, target = named(request, caller)
     today, dry = caller.day(request.date), request.dry_run
     # The cards as of its opening are there since then; what is written from here on is compiled once, at the end.
     if dry:
-        caller.tables(layout).close()
-    elif not caller.knows(layout, stub.path):
-        caller.build(layout)
+        caller.tables().close()
+    elif not caller.knows(stub.path):
+        caller.build()
     if stub.run and not stub.filed:
-        with closing(store.state(layout)) as db:
-            since = refuse_forged(layout, stub, db)
+        with closing(store.state(caller.layout)) as db:
+            since = refuse_forged(caller.layout, stub, db)
         if since:
             caller.talk(
                 f"cards like it that were filed since it was opened: {', '.join(since[:4])}"
             )
     ruling = close(
-        layout,
+        caller.layout,
         stub.path,
         target,
         remarks=request,
@@ -68,8 +68,8 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
     ruling = replace(ruling, hint="" if ruling.again else hint_of(ruling, stub.path))
     if not dry:
         try:
-            target_page(layout, target, trail_as_filed(layout, target.name))
-            caller.build(layout)
+            target_page(caller.layout, target, trail_as_filed(caller.layout, target.name))
+            caller.build()
         except KbError as error:
             raise KbError(
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "

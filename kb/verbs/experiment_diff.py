@@ -18,8 +18,8 @@ class DiffExperiments:
 
 
 def run(request: DiffExperiments, caller: Caller) -> Result:
-    layout, target = caller.layout(), request.target
-    one, other = (page_of(layout, caller, p, target=target) for p in (request.one, request.other))
+    layout, target = caller.layout, request.target
+    one, other = (page_of(caller, p, target=target) for p in (request.one, request.other))
     rows = differences_of(layout, one, other)
     lines = [one, other, ""]
     for row in rows:

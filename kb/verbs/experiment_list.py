@@ -39,14 +39,13 @@ def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
     if request.last < 1 or request.page < 1:
         raise KbError("--last and --page count from 1")
     caller.day(request.since, "--since")
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     caller.doubt_target(db, request.target)
     listed = trail.experiments(db, target=request.target or None)
     fitting = tuple(e for e in listed if _fits(e, request))
     end = max(0, len(fitting) - request.last * (request.page - 1))
     first = max(0, end - request.last)
-    lines = (_line(layout, e, one_target=bool(request.target)) for e in fitting[first:end])
+    lines = (_line(caller.layout, e, one_target=bool(request.target)) for e in fitting[first:end])
     if not fitting:
         caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments")
     if first:

@@ -28,7 +28,7 @@ def run(
     look: Callable[[Target, str, str], None] | None = None,
 ) -> Result[dict[str, str]]:
     """`look` may refuse before a page is filed; it is told target, parent and the parent's commit."""
-    layout, name = caller.layout(), request.proposal
+    layout, name = caller.layout, request.proposal
     proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
     stated = {f.name: getattr(request, f.name) for f in fields(ExperimentProposal)}
     proposal = replace(proposal, **{key: value for key, value in stated.items() if value})
@@ -39,13 +39,13 @@ def run(
     target = target_named(layout, proposal.target)
     expectation_from(proposal.expect, proposal.forbid, proposal.predict)
     today = caller.day(request.date)
-    caller.build(layout)
-    proposal, text, answer = _gate(layout, request, caller, proposal, target)
+    caller.build()
+    proposal, text, answer = _gate(request, caller, proposal, target)
     before = partial(look, target) if look else None
     path = opened(layout, proposal, target, answer=answer, today=today, text=text, look=before)
     if answer:
-        _tell(layout, caller, proposal, target)
-    caller.build(layout, again=True)
+        _tell(caller, proposal, target)
+    caller.build(again=True)
     if answer is None:
         return Result({"path": path, "outcome": "none", "receipt": "baseline"}, path)
     for match in answer.matches[:3] if answer.outcome != "clear" else ():
@@ -55,7 +55,6 @@ def run(
 
 
 def _gate(
-    layout: store.Layout,
     request: StatesProposal,
     caller: Caller,
     proposal: ExperimentProposal,
@@ -69,7 +68,7 @@ def _gate(
         standing = (Verdict.SUPPORTED, Verdict.BASELINE)
         kept = [
             e.path
-            for e in trail_of(layout, target.name)
+            for e in trail_of(caller.layout, target.name)
             if e.variant == proposal.variant and e.verdict.canonical in standing
         ]
         proposal = replace(proposal, parent=kept[-1] if kept else target.base)
@@ -81,7 +80,7 @@ def _gate(
         # The file as `kb check` read it, with or without a target.
         text = caller.text(request.proposal)
         questions += [Question(text, request.proposal, target=t) for t in (target.name, "")]
-    with closing(store.state(layout)) as db:
+    with closing(store.state(caller.layout)) as db:
         gate = Gate(db)
         for question in questions:
             answer = gate.check(question)
@@ -92,13 +91,11 @@ def _gate(
     )
 
 
-def _tell(
-    layout: store.Layout, caller: Caller, proposal: ExperimentProposal, target: Target
-) -> None:
+def _tell(caller: Caller, proposal: ExperimentProposal, target: Target) -> None:
     """Say before anything is measured what will count as wrong, and that a win could not be audited; earlier runs tell what the benchmark prints."""
     criteria = criteria_of(proposal.falsification, metrics=target.metrics)
     caller.talk(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
-    printed = {m.name for e in trail_of(layout, target.name) for m in e.metrics}
+    printed = {m.name for e in trail_of(caller.layout, target.name) for m in e.metrics}
     strange = {c.metric for c in criteria} - {GAIN, *target.metrics, *printed}
     for name in sorted(strange) if target.metrics else ():
         caller.talk(

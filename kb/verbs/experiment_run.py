@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from kb import KbError, store
+from kb import KbError
 from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.judging import hint_of, show
 from kb.experiments.planning import RunChoice
@@ -42,10 +42,10 @@ class RunExperiment(StatesCode, RunChoice, NamesExperiment):
 
 
 def run(request: RunExperiment, caller: Caller) -> Result:
-    layout, stub, target = named(request, caller)
-    attempt = _attempt(request, caller, layout, stub, target)
-    case = show(layout, stub.path, target, stated={})
-    caller.build(layout)
+    stub, target = named(request, caller)
+    attempt = _attempt(request, caller, stub, target)
+    case = show(caller.layout, stub.path, target, stated={})
+    caller.build()
     ruling = case.ruling if case else None
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
     hint = hint_of(ruling, stub.path) if ruling else ""
@@ -59,7 +59,7 @@ def run(request: RunExperiment, caller: Caller) -> Result:
     value = {
         "path": stub.path,
         "attempt": attempt.plan.number,
-        "folder": attempt.folder.relative_to(layout.root).as_posix(),
+        "folder": attempt.folder.relative_to(caller.layout.root).as_posix(),
         "problem": ruling.reason if failed else "",
         "metrics": {m.name: _figures(m) for m in measured},
         "checks": attempt.measurement.checks if attempt.measurement else "",
@@ -96,7 +96,6 @@ def _printed(attempt: Attempt) -> list[str]:
 def _attempt(
     request: RunExperiment,
     caller: Caller,
-    layout: store.Layout,
     stub: Stub,
     target: Target,
 ) -> Attempt:
@@ -116,7 +115,7 @@ def _attempt(
             raise KbError("--record-parent comes with --record FILE, the run of the change")
         records = {"parent": request.record_parent, "change": request.record}
         return record(
-            layout,
+            caller.layout,
             stub.path,
             target,
             files={side: tuple(map(caller.file, names)) for side, names in records.items()},
@@ -124,7 +123,7 @@ def _attempt(
             now=caller.now,
         )
     return measure(
-        layout,
+        caller.layout,
         stub.path,
         target,
         choice=request,

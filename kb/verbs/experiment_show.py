@@ -16,9 +16,8 @@ class ShowExperiment(NamesExperiment):
 
 
 def run(request: ShowExperiment, caller: Caller) -> Result[Facts]:
-    layout = caller.layout()
-    path = page_of(layout, caller, request.page, target=request.target)
-    e = trail.experiment(caller.tables(layout), path)
+    path = page_of(caller, request.page, target=request.target)
+    e = trail.experiment(caller.tables(), path)
     if not e:
         raise KbError(
             f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all"

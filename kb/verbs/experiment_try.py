@@ -42,8 +42,7 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
             f"going on with {path}, which is the same experiment and stays as it was filed; to state it anew, "
             f"`kb experiment close {path} --overrule inconclusive --reason TEXT` gives that page up"
         )
-    layout = caller.layout()
-    attempt = last_attempt(layout, stub_at(layout, path))
+    attempt = last_attempt(caller.layout, stub_at(caller.layout, path))
     foreseen = not attempt or not attempt.measurement
     if foreseen:
         experiment_run.run(_measuring(request, path), caller)
@@ -61,4 +60,4 @@ def _measuring(request: TryExperiment, path: str) -> RunExperiment:
 def _look(request: TryExperiment, caller: Caller, target: Target, parent: str, code: str) -> None:
     """Refuse code that is the parent's before a page is filed."""
     choice = _measuring(request, "")
-    refuse_unchanged(caller.layout(), target, choice, parent=parent, code=code)
+    refuse_unchanged(caller.layout, target, choice, parent=parent, code=code)

@@ -25,7 +25,7 @@ class ExportRuns:
 def run(request: ExportRuns, caller: Caller) -> Result:
     if not request.target:
         raise KbError("whose runs? say --target NAME")
-    runs = export.runs_of_target(caller.layout(), request.target)
+    runs = export.runs_of_target(caller.layout, request.target)
     text = export.exported(runs, request.log_format)
     if not request.out:
         return text_result(text)

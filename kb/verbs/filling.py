@@ -122,10 +122,10 @@ def _text(i: Ingested) -> str:
 
 def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Ingested:
     """Ask what is wanted and not answered yet, and file what enters; only say what it would take where an estimate is asked."""
-    layout = caller.layout()
+    layout = caller.layout
     answer = _answerer(request, layout)
     price = Price(request.price_read, request.price_written)
-    caller.build(layout)
+    caller.build()
     db = store.state(layout)
     try:
         packets, passed_over = wanted(db)
@@ -171,7 +171,7 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
         )  # fmt: skip
     finally:
         db.close()
-    caller.build(layout)
+    caller.build()
     pages += [page for s in ledger.settled for page in s.pages]
     return Ingested(
         len(ledger.settled), len(settled), ledger.tokens_in, ledger.tokens_out, price.of(ledger.tokens_in, ledger.tokens_out),

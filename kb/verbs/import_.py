@@ -42,7 +42,7 @@ class ImportRuns:
 
 def run(request: ImportRuns, caller: Caller) -> Result:
     if request.undo:
-        back = filing.undo(caller.layout(), request.undo)
+        back = filing.undo(caller.layout, request.undo)
         gone = f", {len(back.gone)} were gone already" if back.gone else ""
         removed = f"{len(back.removed)} pages removed{gone}"
         return Result(back, f"import {back.receipt} taken back: {removed}")
@@ -59,7 +59,7 @@ def run(request: ImportRuns, caller: Caller) -> Result:
             "which target do the runs belong to? say `--target NAME`; `--dry-run` tells what the log holds first"
         )
     report = filing.import_runs(
-        caller.layout(),
+        caller.layout,
         caller.file(request.path),
         name=request.log_format,
         target=request.target,

@@ -29,9 +29,8 @@ class Ingest(Filling):
 
 
 def run(request: Ingest, caller: Caller) -> Result[Ingested]:
-    layout = caller.layout()
     return fill(
-        request, caller, lambda db: _packets(request, layout, db, caller), task=request.task
+        request, caller, lambda db: _packets(request, caller.layout, db, caller), task=request.task
     )
 
 
@@ -53,7 +52,7 @@ def _packets(
                     raise
                 passed_over.append(str(error))
         return tuple(packets), tuple(passed_over)
-    pages = [caller.page(layout, name) for name in request.subject]
+    pages = [caller.page(name) for name in request.subject]
     match request.task:
         case "merge":
             packets = questions.merge_packets(layout, db)

@@ -59,7 +59,7 @@ def run(request: Init, caller: Caller) -> Result[Start]:
 def _started(request: Init, caller: Caller) -> Start:
     root = caller.folder
     if (root / store.CONFIG_NAME).exists():
-        layout = caller.layout()
+        layout = caller.layout
         if request.adopt and layout.wiki.is_symlink() and not layout.links_wiki():
             return Start(layout.config.name, True, layout.config.wiki, _confirmed(layout))
         raise KbError(

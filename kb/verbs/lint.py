@@ -45,8 +45,8 @@ def run(request: Lint, caller: Caller) -> Result:
     if request.rules:
         return text_result(lint.rule_table())
     request = _checked(request, lint.all_rules())
-    layout = caller.layout()
-    under = _under(layout, caller, request.paths)
+    layout = caller.layout
+    under = _under(caller, request.paths)
     today = caller.day(request.today, "--today")
     state = "" if request.baseline or request.fix else lint.state_of(layout, today=today)
     report = lint.kept(layout, repr(request), state=state) if state else None
@@ -57,7 +57,7 @@ def run(request: Lint, caller: Caller) -> Result:
         if request.fix:
             findings = lint.lint(matter, under=under, codes=request.code).findings
             mends = lint.mends_of(matter, findings, wanted=request.code)
-            return _mended(layout, mends, caller, request)
+            return _mended(mends, caller, request)
         known = None if request.all else lint.known_of(layout)
         report = lint.lint(matter, under=under, codes=request.code, known=known)
         if state:
@@ -80,9 +80,9 @@ def _baseline(matter: Matter, caller: Caller) -> Result:
     return text_result()
 
 
-def _mended(layout: store.Layout, mends: list[Mend], caller: Caller, request: Lint) -> Result:
+def _mended(mends: list[Mend], caller: Caller, request: Lint) -> Result:
     """The diff of a dry run; else the pages are written, and what is left is told."""
-    done = mends if request.dry_run else lint.write(layout, mends)
+    done = mends if request.dry_run else lint.write(caller.layout, mends)
     verb = "would mend" if request.dry_run else "mended"
     caller.talk(f"{verb} {sum(len(m.done) for m in done)} findings in {len(done)} pages")
     if request.dry_run:
@@ -106,9 +106,9 @@ def _checked(request: Lint, rules: Mapping[str, Rule]) -> Lint:
     return request
 
 
-def _under(layout: store.Layout, caller: Caller, typed: tuple[str, ...]) -> list[str]:
-    paths = [caller.path(layout, path) for path in typed]
+def _under(caller: Caller, typed: tuple[str, ...]) -> list[str]:
+    paths = [caller.path(path) for path in typed]
     for path in paths:
-        if not (layout.root / path).exists():
+        if not (caller.layout.root / path).exists():
             raise KbError(f"{path}: no such page or folder")
     return paths

@@ -59,17 +59,17 @@ class Load(Request):
 def run(request: Load, caller: Caller) -> Result[Slice | tuple[Slice, ...]]:
     if not (request.step or request.batch or request.beyond):
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
-    layout = caller.layout()
+    layout = caller.layout
     if request.batch:
         requests = _batch(request, caller, usual=layout.config.budget)
-        loader = loader_of(layout, caller.tables(layout))
+        loader = loader_of(layout, caller.tables())
         slices = tuple(loader.slice(r) for r in requests)
         lines = json_lines(slices)
         return Result(slices, lines, forms={"json": lambda: lines})
     named = request.query or request.profile or request.proposal or request.target
     again = request.beyond and not (request.step and named)
-    one = _again(layout, request) if again else _request_of(layout, caller, request)
-    with caller.opened(layout) as db:
+    one = _again(layout, request) if again else _request_of(caller, request)
+    with caller.opened() as db:
         slice = loader_of(layout, db).slice(one)
     caller.doubt_target(db, one.target)
     printed.keep(layout, slice, one)
@@ -77,16 +77,16 @@ def run(request: Load, caller: Caller) -> Result[Slice | tuple[Slice, ...]]:
     return Result(slice, text, forms={"json": lambda: json_lines((slice,)).rstrip("\n")})
 
 
-def _request_of(layout: store.Layout, caller: Caller, request: Load) -> Request:
+def _request_of(caller: Caller, request: Load) -> Request:
     """The request that a command spells out, with what its files hold."""
     stated = {f.name: getattr(request, f.name) for f in fields(Request)}
     stated |= {
-        "before": request.before and caller.page(layout, request.before),
-        "exclude": [*request.exclude, *_own_page(layout, caller, request.proposal)],
+        "before": request.before and caller.page(request.before),
+        "exclude": [*request.exclude, *_own_page(caller, request.proposal)],
         "profile": _profile(caller, request.profile),
         "proposal": caller.text(request.proposal) if request.proposal else "",
     }
-    return request_from(stated, usual=layout.config.budget)
+    return request_from(stated, usual=caller.layout.config.budget)
 
 
 def _again(layout: store.Layout, request: Load) -> Request:
@@ -147,12 +147,12 @@ def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:
     return requests
 
 
-def _own_page(layout: store.Layout, caller: Caller, proposal: str) -> list[str]:
+def _own_page(caller: Caller, proposal: str) -> list[str]:
     """The page that asks, where the proposal is one: its own outcome is no answer to it."""
-    full = (caller.folder / proposal).absolute() if proposal else layout.root
+    full = (caller.folder / proposal).absolute() if proposal else caller.layout.root
     return (
-        [glob.escape(full.relative_to(layout.root).as_posix())]
-        if full.is_relative_to(layout.wiki)
+        [glob.escape(full.relative_to(caller.layout.root).as_posix())]
+        if full.is_relative_to(caller.layout.wiki)
         else []
     )
 

@@ -16,9 +16,8 @@ class MovePage:
 
 
 def run(request: MovePage, caller: Caller) -> Result:
-    layout = caller.layout()
-    old, new = caller.path(layout, request.old), caller.path(layout, request.new)
-    plan = move(layout, old, new=new, dry_run=request.dry_run)
+    old, new = caller.path(request.old), caller.path(request.new)
+    plan = move(caller.layout, old, new=new, dry_run=request.dry_run)
     for path, line, href in plan.left:
         caller.talk(f"{path}:{line}: mend the link '{href}' by hand")
     verb, mended = "would move" if request.dry_run else "moved", plan.mended

@@ -52,18 +52,16 @@ class OpenedPassage:
 
 
 def run(request: Open, caller: Caller) -> Result[OpenedPassage]:
-    layout = caller.layout()
+    layout = caller.layout
     # A file name may hold a # itself.
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
     typed, _, anchor = (request.where, "", "") if whole else request.where.partition("#")
     if is_handle(typed):
-        rows = caller.tables(layout).execute(
-            "select path from page union select path from experiment"
-        )
+        rows = caller.tables().execute("select path from page union select path from experiment")
         path, _, part = path_of(typed, [p for (p,) in rows]).partition("#")
         anchor = anchor or part
     else:
-        path = _run(layout, caller, typed, request=request) or caller.path(layout, typed)
+        path = _run(caller, typed, request=request) or caller.path(typed)
     if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):
         raise KbError(f"{path}: leads out of the knowledge base and is not read")
     if not (layout.root / path).is_file():
@@ -107,7 +105,7 @@ def _lines(page: Page, section: Section) -> tuple[int, int]:
     return section.start, next(after, page.lines + 1)
 
 
-def _run(layout: store.Layout, caller: Caller, typed: str, *, request: Open) -> str:
+def _run(caller: Caller, typed: str, *, request: Open) -> str:
     """The run that `DIGEST:v012` names within the target of a slice, or `v012` within the target asked for, else within that of the newest slice on
     file, or where one run alone is called so; empty for what is no number of a run.
 
@@ -116,7 +114,7 @@ def _run(layout: store.Layout, caller: Caller, typed: str, *, request: Open) -> 
     digest, _, label = typed.rpartition(":")
     if not _LABEL.fullmatch(label) or (digest and not _DIGEST.fullmatch(digest)):
         return ""
-    caller.doubt_target(db := caller.tables(layout), request.target)
+    caller.doubt_target(db := caller.tables(), request.target)
     rows = db.execute("select path, target from experiment order by date desc, path")
     same = [(path, own) for path, own in rows if label_of(path) == label]
     own = [r for r in same if digest_of(r[1]).startswith(digest[:4]) and request.target in ("", r[1])]  # fmt: skip
@@ -124,7 +122,7 @@ def _run(layout: store.Layout, caller: Caller, typed: str, *, request: Open) -> 
         # Late: most pages are opened by a name of their own.
         from kb.slices.printed import newest_target
 
-        own = [r for r in own if digest_of(r[1]).startswith(newest_target(layout))] or own
+        own = [r for r in own if digest_of(r[1]).startswith(newest_target(caller.layout))] or own
     if len(own) > 1:
         lines = (
             f"\n  kb open {handle(path)}{request.where.removeprefix(typed)} · {name}"

@@ -37,7 +37,7 @@ def run(request: BuildPack, caller: Caller) -> Result:
         raise KbError("a pack is made of documents; name captured sources with --source")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,60}", request.name):
         raise KbError(f"'{request.name}' is no name of a pack; letters, digits, dots and dashes")
-    layout = caller.layout()
+    layout = caller.layout
     folder = caller.folder / request.out if request.out else layout.root / "packs" / request.name
     lines = {path: text for path, _, text in (text_of(layout, name) for name in request.source)}
     packets = [*pack_packets(layout, request.source, request.scope, context=request.context)]
@@ -47,7 +47,7 @@ def run(request: BuildPack, caller: Caller) -> Result:
     kept, copies = reference.without_copies(_entries(lines, replies))
     examples = [e for path, text in lines.items() for e in reference.examples_of(path, text)]
     claims = [c for c in claims_in(layout) if c.source in lines]
-    pack = packs.pack_of(claims, kept, examples, replies, priors=_priors(caller, layout))
+    pack = packs.pack_of(claims, kept, examples, replies, priors=_priors(caller))
     config = {
         "agent_name": f"built:{request.name}", "scope": request.scope,
         "sources": [{"id": path, "digest": store.digest_of(text)} for path, text in lines.items()],
@@ -102,11 +102,13 @@ def _entries(lines: dict[str, str], replies: list[PackParts]) -> Iterator[Refere
             )
 
 
-def _priors(caller: Caller, layout: store.Layout) -> dict[str, tuple[int, int]]:
+def _priors(
+    caller: Caller,
+) -> dict[str, tuple[int, int]]:
     """Wins and losses of every lever of the trail, by its name."""
     won: Counter[str] = Counter()
     lost: Counter[str] = Counter()
-    with closing(caller.tables(layout)) as db:
+    with closing(caller.tables()) as db:
         for run in trail.experiments(db):
             for lever in run.levers:
                 won[lever.name] += run.verdict.canonical == Verdict.SUPPORTED

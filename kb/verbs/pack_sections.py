@@ -18,11 +18,10 @@ class PackSections:
 
 
 def run(request: PackSections, caller: Caller) -> Result:
-    layout = caller.layout()
     folder = next(
         (
             f
-            for f in (layout.root / "packs" / request.pack, caller.folder / request.pack)
+            for f in (caller.layout.root / "packs" / request.pack, caller.folder / request.pack)
             if (f / "isa_docs.md").is_file()
         ),
         None,

@@ -27,21 +27,20 @@ class AnswerPacket:
 
 
 def run(request: AnswerPacket, caller: Caller) -> Result:
-    layout = caller.layout()
-    packet = queue.packet_at(layout, request.id)
-    queue.claimed(layout, packet.id, holder=request.by, now=time.time())
+    packet = queue.packet_at(caller.layout, request.id)
+    queue.claimed(caller.layout, packet.id, holder=request.by, now=time.time())
     text = caller.text(request.file)
-    caller.build(layout)
+    caller.build()
     attempt = queue.ReplyAttempt(by=request.by, text=text)
-    with closing(store.state(layout)) as db:
+    with closing(store.state(caller.layout)) as db:
         if request.dry_run:
-            ruling = ruling_of(layout, db, packet, text)
+            ruling = ruling_of(caller.layout, db, packet, text)
             ruling = ruling.without(ruling.doubts)
             done = Settlement(packet.id, "dry run", ruling.claims, ruling.rejected, ())
         else:
-            done = settle_answer(layout, db, packet, attempt, today=caller.today)
+            done = settle_answer(caller.layout, db, packet, attempt, today=caller.today)
     if done.pages:
-        caller.build(layout)
+        caller.build()
     shown = {"admitted": ("claim", "page", "source", "start", "end")}
     shown |= {"rejected": ("claim", "page", "reason", "undecided")}
     rows = {

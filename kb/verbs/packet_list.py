@@ -15,11 +15,10 @@ class ListPackets:
 
 
 def run(request: ListPackets, caller: Caller) -> Result:
-    layout = caller.layout()
     now = time.time()
     rows = []
-    for packet in queued(layout, task=request.task):
-        lease, answers = lease_of(layout, packet.id), answers_to(layout, packet.id)
+    for packet in queued(caller.layout, task=request.task):
+        lease, answers = lease_of(caller.layout, packet.id), answers_to(caller.layout, packet.id)
         held = lease is not None and lease.until > now
         state = "leased" if held else answers.state if answers else "open"
         row = {

@@ -19,14 +19,16 @@ class NextPacket:
 
 
 def run(request: NextPacket, caller: Caller) -> Result:
-    layout = caller.layout()
-    packet = take(layout, holder=request.by, now=time.time(), task=request.task)
+    packet = take(caller.layout, holder=request.by, now=time.time(), task=request.task)
     if packet is None:
         nothing = {"id": "", "task": "", "subject": "", "tokens": 0, "text": ""}
-        leased = sum(lease_of(layout, p.id) is not None for p in queued(layout, task=request.task))
+        leased = sum(
+            lease_of(caller.layout, p.id) is not None
+            for p in queued(caller.layout, task=request.task)
+        )
         why = f"{leased} are leased, for 15 minutes at most" if leased else "`kb ingest` makes them"
         return Result(nothing, f"no packet is open; {why}", CLOSED)
-    before = answers_to(layout, packet.id)
+    before = answers_to(caller.layout, packet.id)
     returned = before.attempts[-1].reasons if before and before.attempts else ()
     text = packet.to_markdown(returned=returned)
     value = {name: getattr(packet, name) for name in ("id", "task", "subject", "tokens")}

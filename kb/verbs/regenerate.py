@@ -18,13 +18,16 @@ class Regenerate(Filling):
 
 
 def run(request: Regenerate, caller: Caller) -> Result[Ingested]:
-    layout = caller.layout()
     names = request.index or INDEXES
     return fill(
         request,
         caller,
         lambda db: (
-            tuple(p for n in names for p in regenerate_packets(layout, n, context=request.context)),
+            tuple(
+                p
+                for n in names
+                for p in regenerate_packets(caller.layout, n, context=request.context)
+            ),
             (),
         ),
     )

@@ -30,8 +30,7 @@ class Replay:
 
 
 def run(request: Replay, caller: Caller) -> Result:
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     if request.target and request.target not in targets(db):
         raise KbError(
             f"no target '{request.target}' has experiments; known: {', '.join(targets(db)) or 'none'}"
@@ -40,7 +39,10 @@ def run(request: Replay, caller: Caller) -> Result:
         raise KbError("--sample takes 0 or more, --budget 200 or more")
     if request.facts and request.save:
         raise KbError("--save keeps the recall of past questions; leave out --facts")
-    loader, about = loader_of(layout, db), {"target": request.target, "sample": request.sample}
+    loader, about = (
+        loader_of(caller.layout, db),
+        {"target": request.target, "sample": request.sample},
+    )
     about |= {"budgets": tuple(sorted(set(request.budget or BUDGETS)))}
     about |= {"note": lambda n, of: caller.progress(f"replaying {n + 1} of {of}")}
     if request.facts:
@@ -51,8 +53,8 @@ def run(request: Replay, caller: Caller) -> Result:
     caller.progress("")
     text = picture.to_text(report)
     if request.save:
-        store.write(layout.state / "replay.svg", picture.to_svg(report))
-        store.write(layout.state / "replay.txt", text)
+        store.write(caller.layout.state / "replay.svg", picture.to_svg(report))
+        store.write(caller.layout.state / "replay.txt", text)
     return Result(report, text, forms={"svg": partial(picture.to_svg, report)})
 
 

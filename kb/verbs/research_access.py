@@ -87,7 +87,7 @@ def session_of(request: Reach, caller: Caller, *, api: str = "") -> NetworkSessi
         tokens=((host, token),) if token and api else (),
         intervals=((host, 0.0),) if api else (),
     )
-    return NetworkSession(access, store.own_state(caller.layout(), CACHE))
+    return NetworkSession(access, store.own_state(caller.layout, CACHE))
 
 
 def runner(
@@ -98,5 +98,5 @@ def runner(
     def note(done: int, of: int, key: str) -> None:
         caller.progress(f"{what} {done}/{of} {key[:60]}" if done < of else "")
 
-    layout, workers, on = caller.layout(), request.workers, request.on
+    layout, workers, on = caller.layout, request.workers, request.on
     return partial(run_jobs, layout, session, now=caller.now, workers=workers, on=on, note=note)

@@ -49,7 +49,7 @@ def run(request: ResearchArxiv, caller: Caller) -> Result:
 
         known, outcomes = captured(request.ids, request.query, request.category)
         if request.references:
-            read = (source_at(caller.layout(), o.source) for o in outcomes if o.source)
+            read = (source_at(caller.layout, o.source) for o in outcomes if o.source)
             cited = dict.fromkeys(r for source in read for r in source.references)
             fresh = [r for r in cited if r.partition("v")[0] not in known][: request.most]
             outcomes += captured(fresh, "", "")[1] if fresh else ()

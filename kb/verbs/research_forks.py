@@ -62,8 +62,7 @@ def run(request: ResearchForks, caller: Caller) -> Result:
 
 
 def _of_bundle(request: ResearchForks, caller: Caller) -> Result:
-    layout = caller.layout()
-    repository = git.of_bundle(caller.file(request.bundle), store.own_state(layout, CACHE))
+    repository = git.of_bundle(caller.file(request.bundle), store.own_state(caller.layout, CACHE))
     upstream = upstream_of(repository, request.upstream)
     heads = {
         name: commit
@@ -87,7 +86,7 @@ def _of_forge(request: ResearchForks, caller: Caller) -> Result:
                 left.append(str(error))
                 key = f"{request.repository}#{head.name}"
                 failed = JobOutcome("fork", key, "failed", note=str(error))
-                record(caller.layout(), [failed])
+                record(caller.layout, [failed])
                 caller.talk(f"not read: {error}")
                 return None
 
@@ -130,7 +129,7 @@ def capture_fork(
     """Capture one fork; whether it is new. Why it was refused goes to what is `left`."""
     keeping = {"licence": request.licence, "keep": not request.no_text}
     job = fork_job(fork, delta, repository=repository, kind=kind, **keeping)
-    outcome = perform(caller.layout(), None, job, now=caller.now)
-    record(caller.layout(), [outcome])
+    outcome = perform(caller.layout, None, job, now=caller.now)
+    record(caller.layout, [outcome])
     left += [outcome.note] if outcome.state == "refused" else []
     return outcome.state in ("new", "changed")

@@ -26,9 +26,8 @@ def run(request: ResearchGit, caller: Caller) -> Result:
     if not dots or not before or not head.strip("."):
         raise KbError(f"{request.range}: write A..B, as git does")
     head = head.lstrip(".")
-    layout = caller.layout()
     repository = (
-        git.of_bundle(caller.file(request.bundle), store.own_state(layout, CACHE))
+        git.of_bundle(caller.file(request.bundle), store.own_state(caller.layout, CACHE))
         if request.bundle
         else git.of_folder(caller.file(request.path).resolve())
     )

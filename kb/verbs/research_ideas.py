@@ -48,13 +48,12 @@ class CheckedIdea:
 
 
 def run(request: ResearchIdeas, caller: Caller) -> Result:
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     target = only_target(db, request.target, ask="--target says for which target")
     gate = Gate(db)
     settings, techniques, repository = _known_of(db, target)
     checked, left_out = [], 0
-    for idea in ideas_of(layout):
+    for idea in ideas_of(caller.layout):
         already = tuple(lever for lever in idea.levers if lever.lower() in settings)
         if idea.levers and len(already) == len(idea.levers):
             left_out += 1
@@ -69,7 +68,7 @@ def run(request: ResearchIdeas, caller: Caller) -> Result:
     )
     listed = tuple(checked[: request.most])
     pages = tuple(
-        _filed(layout, item, target, caller.today)
+        _filed(caller.layout, item, target, caller.today)
         for item in listed
         if request.file and item.outcome == "clear"
     )

@@ -51,11 +51,10 @@ class CaptureStep:
 
 
 def run(request: ResearchPlan, caller: Caller) -> Result:
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     target = only_target(db, request.target, ask="--target says for which target")
     page = target_page(db, target)
-    text = text_of(read_bytes(layout, page.path)) if page else ""
+    text = text_of(read_bytes(caller.layout, page.path)) if page else ""
     about = (
         " ".join(words_of_query(f"{page.field('hardware')} {page.field('repository')}")[:2])
         if page
@@ -71,11 +70,11 @@ def run(request: ResearchPlan, caller: Caller) -> Result:
             about,
             f"every run of this topic failed ({topic.failed}): what do others do?",
         )
-        for topic in standing_at(layout, db, target).closed
+        for topic in standing_at(caller, db, target).closed
     ]
     listed += [
         _papers(name, "", f"linked from {count} pages and not written")
-        for name, count in _unwritten(layout, db)
+        for name, count in _unwritten(caller.layout, db)
     ]
     if page:
         tags = page.front.get("tags")
@@ -88,7 +87,7 @@ def run(request: ResearchPlan, caller: Caller) -> Result:
             102,
             102 * _SECONDS["web"],
         )
-        for address in _documents(layout, text)
+        for address in _documents(caller.layout, text)
     ]
     unique = {step.command: step for step in listed if step}
     steps = [*unique.values()][:_MOST]

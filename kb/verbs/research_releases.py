@@ -25,5 +25,5 @@ def run(request: ResearchReleases, caller: Caller) -> Result:
         jobs = release_jobs(
             session, request.repository, api=request.api, most=request.most, **keeping
         )
-        outcomes = run_jobs(caller.layout(), session, jobs, now=caller.now)
+        outcomes = run_jobs(caller.layout, session, jobs, now=caller.now)
         return capture_result(outcomes, session.requests)

@@ -34,9 +34,8 @@ _PRINTED = ("id", "origin", "version", "retrieved", "licence", "marks", "previou
 
 
 def run(request: ResearchStatus, caller: Caller) -> Result:
-    layout = caller.layout()
-    listed, damaged = list(sources(layout)), list(damaged_sources(layout))
-    jobs = list(journal_of(layout))
+    listed, damaged = list(sources(caller.layout)), list(damaged_sources(caller.layout))
+    jobs = list(journal_of(caller.layout))
     origins = []
     if request.check:
         with session_of(request, caller, api=request.rest) as session:

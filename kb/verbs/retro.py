@@ -21,20 +21,21 @@ class AskRetro:
 
 
 def run(request: AskRetro, caller: Caller) -> Result[Retro]:
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     target = only_target(db, request.target, ask="say which target with --target")
-    standing = standing_at(layout, db, target)
+    standing = standing_at(caller, db, target)
     everything = trail.experiments(db)
     own = [e for e in everything if e.target == target]
     retro = retro_of(standing, own, [e for e in everything if e.target != target])
     date = caller.day(request.date)
-    page = markdown_of(retro, standing, own, date=date, folder=layout.page("analyses"))
-    path = layout.page(f"analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md")
+    page = markdown_of(retro, standing, own, date=date, folder=caller.layout.page("analyses"))
+    path = caller.layout.page(
+        f"analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md"
+    )
     if not request.write:
         return Result(retro, page)
     try:
-        store.create(layout.at(path), page)
+        store.create(caller.layout.at(path), page)
     except FileExistsError:
         raise KbError(
             f"{path} is there already; a correction is a new page or a dated note below it"

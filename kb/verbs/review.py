@@ -22,15 +22,14 @@ class Review:
 
 
 def run(request: Review, caller: Caller) -> Result:
-    layout = caller.layout()
     if request.again or request.admit:
         if not request.id:
             raise KbError("--again and --admit are for one packet; name it")
-        done = (_asked_again if request.again else _admitted)(request.id, layout, caller)
+        done = (_asked_again if request.again else _admitted)(request.id, caller)
         return Result({"waiting": [], "done": done}, done)
     rows = [
         {"packet": answers.packet, "subject": answers.subject, "what": what, "reasons": reasons}
-        for answers in all_answers(layout)
+        for answers in all_answers(caller.layout)
         if answers.packet == request.id or not request.id
         for what, reasons in _waiting(answers)
     ]
@@ -55,20 +54,20 @@ def _waiting(answers: Answers) -> Iterator[tuple[str, tuple[str, ...]]]:
                 yield "conflict", (reply.because,)
 
 
-def _asked_again(name: str, layout: store.Layout, caller: Caller) -> str:
-    forget(layout, name)
+def _asked_again(name: str, caller: Caller) -> str:
+    forget(caller.layout, name)
     return f"{name} is open again; `kb ingest` asks it"
 
 
-def _admitted(name: str, layout: store.Layout, caller: Caller) -> str:
+def _admitted(name: str, caller: Caller) -> str:
     """Let in what rules only doubt of a packet."""
-    answers = answers_to(layout, name)
+    answers = answers_to(caller.layout, name)
     if answers is None or answers.state != "undecided":
         raise KbError(f"{name}: nothing of it is undecided; `kb review` lists what waits")
-    caller.build(layout)
-    with closing(store.state(layout)) as db:
-        kept, packet = answers.attempts[-1], packet_at(layout, name)
-        done = settle(layout, db, packet, kept, today=caller.today, decided=True)
-    caller.build(layout)
+    caller.build()
+    with closing(store.state(caller.layout)) as db:
+        kept, packet = answers.attempts[-1], packet_at(caller.layout, name)
+        done = settle(caller.layout, db, packet, kept, today=caller.today, decided=True)
+    caller.build()
     wrote = "".join(f"; wrote {page}" for page in done.pages)
     return f"{name}: {len(done.admitted)} claims entered{wrote}"

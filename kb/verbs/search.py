@@ -35,15 +35,14 @@ def run(request: Search, caller: Caller) -> Result[tuple[SearchAnswer, ...]]:
     question = Query(
         query, request.type, request.target, request.verdict, request.before, request.limit
     )
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     by = find
     if request.semantic:
         from kb.verbs.vectors import opened
 
-        by = opened(layout, db, caller).find
+        by = opened(db, caller).find
     places = answers(db, question, by=by)
-    captured = captured_answers(layout, question)
+    captured = captured_answers(caller.layout, question)
     # What the wiki says comes first; what was captured has a quarter of the room, or what is left.
     room = max(request.limit // _SHARE, request.limit - len(places))
     captured = captured[:room]

@@ -25,28 +25,31 @@ class SiteBuild:
 
 
 def run(request: SiteBuild, caller: Caller) -> Result:
-    layout = caller.layout()
     out = caller.file(request.out).resolve() if request.out else None
-    start = render(layout, caller, out=out) / "index.html"
+    start = render(caller, out=out) / "index.html"
     return text_result(
-        str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start)
+        str(
+            start.relative_to(caller.layout.root)
+            if start.is_relative_to(caller.layout.root)
+            else start
+        )
     )
 
 
-def render(layout: store.Layout, caller: Caller, *, out: Path | None) -> Path:
+def render(caller: Caller, *, out: Path | None) -> Path:
     """Compile the knowledge base and bring its site up to date; the folder of the site."""
     site = _site()
-    caller.build(layout)
-    with store.lock(layout, "site"):
-        with closing(store.state(layout)) as db:
-            handed = slice_now(layout, db)
-            report = site.publish(layout, db, out=out, handed=handed, note=caller.talk)
+    caller.build()
+    with store.lock(caller.layout, "site"):
+        with closing(store.state(caller.layout)) as db:
+            handed = slice_now(caller.layout, db)
+            report = site.publish(caller.layout, db, out=out, handed=handed, note=caller.talk)
     caller.talk(
         f"{report.pages} pages: nothing changed since they were built"
         if report.fresh
         else f"{report.pages} pages: {report.rendered} rendered, {report.written} files written, {report.removed} removed"
     )
-    return out or layout.site / "html"
+    return out or caller.layout.site / "html"
 
 
 def _site():

@@ -5,7 +5,7 @@ import http.server
 import io
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
@@ -62,8 +62,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 
 
 def run(request: SiteServe, caller: Caller) -> Result:
-    layout = caller.layout()
-    folder = render(layout, caller, out=None)
+    folder = render(caller, out=None)
     try:
         server = http.server.ThreadingHTTPServer(
             ("127.0.0.1", request.port), functools.partial(_Files, directory=folder)
@@ -77,23 +76,23 @@ def run(request: SiteServe, caller: Caller) -> Result:
         caller.data(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            _watch(layout, caller)
+            _watch(caller)
         except KeyboardInterrupt:
             pass
         server.shutdown()
     return text_result()
 
 
-def _watch(layout: store.Layout, caller: Caller) -> None:
+def _watch(caller: Caller) -> None:
     """Build again after every edit, until interrupted. What cannot be built is said, and the last site stays."""
-    stop, before = threading.Event(), _look(layout)
+    stop, before = threading.Event(), _look(caller.layout)
     while not stop.wait(_PAUSE_S):
-        after = _look(layout)
+        after = _look(caller.layout)
         if after == before:
             continue
         before = after
         try:
-            render(store.layout_at(layout.root), caller, out=None)
+            render(replace(caller), out=None)  # With its settings as they are now.
             _Files.version[0] += 1
         except KbError as error:
             caller.talk(f"not built: {error}")

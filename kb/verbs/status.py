@@ -23,11 +23,10 @@ class Status:
 
 
 def run(request: Status, caller: Caller) -> Result:
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     names = (request.target,) if request.target else trail.targets(db)
     pages = dict(db.execute("select type, count(*) from standing group by type order by type"))
-    standings = [standing_at(layout, db, name) for name in names]
+    standings = [standing_at(caller, db, name) for name in names]
     value = {"pages": pages, "targets": standings}
     if request.target:
         return Result(value, _whole(standings[0]))
@@ -36,8 +35,10 @@ def run(request: Status, caller: Caller) -> Result:
     return Result(value, "\n".join([head, *map(_line, standings)]))
 
 
-def standing_at(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
-    return standing_of(db, target, text_of=lambda path: text_of(store.read_bytes(layout, path)))
+def standing_at(caller: Caller, db: sqlite3.Connection, target: str) -> Standing:
+    return standing_of(
+        db, target, text_of=lambda path: text_of(store.read_bytes(caller.layout, path))
+    )
 
 
 def only_target(db: sqlite3.Connection, target: str, *, ask: str) -> str:

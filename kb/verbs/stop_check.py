@@ -15,10 +15,9 @@ class StopCheck:
 
 
 def run(request: StopCheck, caller: Caller) -> Result:
-    layout = caller.layout()
-    db = caller.tables(layout)
+    db = caller.tables()
     target = only_target(db, request.target, ask="say which loop with --target")
-    reasons = tuple(reasons_to_go_on(standing_at(layout, db, target)))
+    reasons = tuple(reasons_to_go_on(standing_at(caller, db, target)))
     value = {"target": target, "may_stop": not reasons, "reasons": reasons}
     if reasons:
         return Result(value, "\n  ".join([f"{target}: go on", *reasons]), CLOSED)

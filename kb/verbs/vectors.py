@@ -22,17 +22,15 @@ def encoder_of(layout: store.Layout) -> "Encoder":
     return Encoder(model_at(layout))
 
 
-def synced(
-    layout: store.Layout, db: sqlite3.Connection, caller: Caller, encoder: "Encoder"
-) -> "Synced":
+def synced(db: sqlite3.Connection, caller: Caller, encoder: "Encoder") -> "Synced":
     """Bring the vectors of all sections up to date."""
     from kb.search.chroma import Shared
     from kb.search.vectors import sync
 
-    url, name = layout.config.chroma, layout.config.name
+    url, name = caller.layout.config.chroma, caller.layout.config.name
     shared = Shared(url, name=name, model=encoder.model.key) if url else None
     report = sync(
-        layout,
+        caller.layout,
         db,
         encoder,
         shared=shared,
@@ -42,14 +40,14 @@ def synced(
     return report
 
 
-def opened(layout: store.Layout, db: sqlite3.Connection, caller: Caller) -> "Vectors":
+def opened(db: sqlite3.Connection, caller: Caller) -> "Vectors":
     """All vectors, open for questions; those that are missing are made first."""
     from kb.search.vectors import Vectors
 
-    encoder = encoder_of(layout)
-    vectors = Vectors(layout, db, encoder)
+    encoder = encoder_of(caller.layout)
+    vectors = Vectors(caller.layout, db, encoder)
     if vectors.missing:
         caller.talk(f"{vectors.missing} sections have no vectors yet; making them")
-        synced(layout, db, caller, encoder)
-        vectors = Vectors(layout, db, encoder)
+        synced(db, caller, encoder)
+        vectors = Vectors(caller.layout, db, encoder)
     return vectors
