@@ -8,7 +8,7 @@ streams ran.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 
 from kb import KbError
 from kb.profiles.buckets import OPAQUE, bucket_of
@@ -42,19 +42,27 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What one file gave. scope: does the time belong to a device or to the host; idle None: the format cannot tell."""
+class ProfileScope:
+    """What is known of a profile as a whole. scope: does the time belong to a device or to the host; times are in `unit` (ms, or what the
+    tool counted)."""
 
     kind: str
     scope: str
     unit: str
-    costs: tuple[Cost, ...]
-    idle: float | None = None
+    _: KW_ONLY
     tracks: int = 1
     steps: int | None = None
     step_time: float | None = None
     facts: tuple[Fact, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(ProfileScope):
+    """What one file gave. idle None: the format cannot tell."""
+
+    costs: tuple[Cost, ...]
+    idle: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +90,14 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """total and times in `unit` (ms, or what the tool counted); shares of buckets add to one, idle included where it is known."""
+class Profile(ProfileScope):
+    """The bucket table; shares of buckets add to one, idle included where it is known."""
 
-    kind: str
-    scope: str
     source: str
-    unit: str
     total: float
     idle_share: float | None
     buckets: tuple[Bucket, ...]
     ops: tuple[Op, ...]
-    steps: int | None
-    step_time: float | None
-    tracks: int
-    facts: tuple[Fact, ...]
-    warnings: tuple[str, ...]
 
 
 def clean(text: str, *, limit: int = 400) -> str:
@@ -212,17 +212,10 @@ def profile_from(reading: Reading, *, source: str, way_out: str) -> Profile:
     buckets = [_bucket(name, own, total=total) for name, own in members.items()]
     idle = next((b.share for b in buckets if b.name == "idle"), 0.0)
     return Profile(
-        reading.kind,
-        reading.scope,
-        source,
-        reading.unit,
-        total,
-        None if reading.idle is None and not idle else idle,
-        tuple(sorted(buckets, key=lambda b: (-b.share, b.name))),
-        tuple(ops[:OPS_KEPT]),
-        reading.steps,
-        reading.step_time,
-        reading.tracks,
-        reading.facts,
-        reading.warnings,
+        **{f.name: getattr(reading, f.name) for f in fields(ProfileScope)},
+        source=source,
+        total=total,
+        idle_share=None if reading.idle is None and not idle else idle,
+        buckets=tuple(sorted(buckets, key=lambda b: (-b.share, b.name))),
+        ops=tuple(ops[:OPS_KEPT]),
     )

@@ -189,10 +189,9 @@ def chrome(stream: TextIO, label: str) -> Reading:
     labels = dict.fromkeys(trace.names[(pid,)] for pid in groups)
     facts = [*trace.facts, *(Fact("track", name) for name in labels if name.startswith("/"))]
     mean = math.fsum(durations) / len(durations) / US_PER_MS if durations else None
-    figures = len(groups), len(durations) or None, mean
-    return Reading(
-        "chrome-trace", scope, "ms", costs, idle, *figures, tuple(facts), tuple(warnings)
-    )
+    about = {"tracks": len(groups), "steps": len(durations) or None, "step_time": mean}
+    about |= {"facts": tuple(facts), "warnings": tuple(warnings)}
+    return Reading("chrome-trace", scope, "ms", costs, idle, **about)
 
 
 _ABOUT = "Chrome traces of PyTorch, JAX, XLA, py-spy and Perfetto"

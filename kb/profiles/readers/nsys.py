@@ -66,7 +66,7 @@ def _trace(sheet: Sheet) -> Reading:
     groups = [[streams[s] for s in sorted(streams)] for _, streams in sorted(devices.items())]
     costs, idle = costs_of(groups, list(ops))
     facts = tuple(Fact("device", d) for d in sorted(devices) if d)
-    return Reading("nsys", "device", "ms", costs, idle, max(1, len(devices)), facts=facts)
+    return Reading("nsys", "device", "ms", costs, idle, tracks=max(1, len(devices)), facts=facts)
 
 
 def nsys(lines: Iterable[str], label: str) -> Reading:

@@ -128,7 +128,7 @@ def speedscope(stream: TextIO, label: str) -> Reading:
         raise KbError(f"{label}: {error}; export it again") from error
     scale, shown = MS.get(unit, 1.0), "ms" if unit in MS else "samples" if unit == "none" else unit
     idle = sum(gaps) * scale if gaps and None not in gaps else None
-    return Reading("speedscope", "host", shown, spent.costs(scale), idle, len(gaps) or 1)
+    return Reading("speedscope", "host", shown, spent.costs(scale), idle, tracks=len(gaps) or 1)
 
 
 def _gaps(thread: _Thread, frames: Sequence[_Frame], spent: _Spent) -> float | None:
