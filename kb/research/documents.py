@@ -73,11 +73,6 @@ def document_of(
     )
 
 
-def references_in(text: str) -> tuple[str, ...]:
-    """arXiv ids that a text names, in their order."""
-    return tuple(dict.fromkeys(_ARXIV_ID.findall(text)))
-
-
 def _decoded(data: bytes) -> str:
     coding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
@@ -103,7 +98,7 @@ def _plain(text: str) -> CapturedDocument:
 
 
 def _document(text: str, title: str, sections: tuple[tuple[str, int], ...]) -> CapturedDocument:
-    named = references_in(text)
+    named = tuple(dict.fromkeys(_ARXIV_ID.findall(text)))
     return CapturedDocument(text=text, title=title, sections=sections, references=named)
 
 

@@ -10,7 +10,7 @@ from kb.research.diffs import FileDiff, changes_of, role_of
 from kb.research.git import Repository
 from kb.research.kinds import KindReading, reading_of
 from kb.research.symbols import code_of, touched
-from kb.research.upstream import Upstream, news_of, novel_groups, upstream_at
+from kb.research.upstream import Upstream, news_of, novel_groups
 from kb.source import masked
 
 _MOST_COMMITS = 2000
@@ -73,7 +73,8 @@ def upstream_of(repository: Repository, name: str = "") -> Upstream:
     """
     own = ("refs/upstream/HEAD", "HEAD", "refs/heads/main", "refs/heads/master")
     commits = filter(None, map(repository.resolved, [name] if name else own))
-    return upstream_at(repository, next(commits, "") or repository.commit(name or "HEAD"))
+    commit = next(commits, "") or repository.commit(name or "HEAD")
+    return Upstream(commit, dict(repository.blobs(commit)))
 
 
 def delta_of(

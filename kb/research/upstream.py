@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kb.research.diffs import FileDiff, LineGroup
-from kb.research.git import Repository
 from kb.research.symbols import (
     code_of,
     defined_in,
@@ -93,10 +92,6 @@ class Upstream:
             and self.names.issuperset(identifiers(code))
             and code in (self.plain if text is None else text)
         )
-
-
-def upstream_at(repository: Repository, commit: str) -> Upstream:
-    return Upstream(commit, dict(repository.blobs(commit)))
 
 
 def novel_groups(

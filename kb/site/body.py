@@ -216,10 +216,6 @@ def link_tags(to: Destination) -> tuple[str, str]:
     return f'<span class="kb-{"file" if to.kind == "file" else "broken"}"{note}>', "</span>"
 
 
-def _link_close(self, tokens, index, options, env) -> str:
-    return env["closing"].pop() if env["closing"] else ""
-
-
 def _image(self, tokens, index, options, env) -> str:
     token = tokens[index]
     src = str(token.attrs.get("src", ""))
@@ -311,7 +307,7 @@ _RULES = {
     "html_inline": _html,
     "html_block": _html_block,
     "link_open": _link_open,
-    "link_close": _link_close,
+    "link_close": lambda self, tokens, index, options, env: env["closing"].pop(),
     "image": _image,
     "text": _text,
     "fence": _code,

@@ -47,7 +47,10 @@ def overviews_of(
         yield "compare.html", "Targets side by side", "compare.html", shows
     if survey.cards:
         yield _REFUTED, "Why refuted", _REFUTED, partial(_refuted, survey, survey.cards, None)
-    yield "graph.html", "The whole wiki", "graph.html", partial(_graph, survey)
+    yield (
+        *("graph.html", "The whole wiki", "graph.html"),
+        lambda: {"sky": whole_sky(survey), "pages": len(survey.wiki.pages)},
+    )
     if replayed:
         title = "How well this wiki serves its loop"
         yield "replay.html", title, "replay.html", lambda: {"rows": replayed}
@@ -85,10 +88,6 @@ def _home(survey: Survey, views: Sequence[TargetView]) -> Mapping[str, object]:
         "lead": [p for p in lead if p in pages],
         "indexes": survey.compiled,
     }
-
-
-def _graph(survey: Survey) -> Mapping[str, object]:
-    return {"sky": whole_sky(survey), "pages": len(survey.wiki.pages)}
 
 
 def _target(survey: Survey, view: TargetView, handed: Mapping[str, object]) -> Iterator[Overview]:

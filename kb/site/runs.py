@@ -145,10 +145,9 @@ class RunColumn:
     shown: bool = True
 
 
-def _badge(kind: str, text: str) -> Markup:
-    return Markup('<span class="kb-badge kb-{}">{}</span>').format(
-        anchor_of(kind.replace(" ", "-")), text
-    )
+def _badge(run: RunRow) -> Markup:
+    kind = anchor_of(run.verdict.replace(" ", "-"))
+    return Markup('<span class="kb-badge kb-{}">{}</span>').format(kind, run.verdict)
 
 
 def _changed(change: FigureChange | None) -> str:
@@ -159,13 +158,8 @@ def _ratio(change: FigureChange | None) -> str:
     return repr(change.ratio) if change else ""
 
 
-def settings_of(facts: Facts) -> list[str]:
-    """The levers of a run as they are typed."""
-    return [f"{v.name}={v.value}" if v.value else v.name for v in facts.levers]
-
-
 def _levers(run: RunRow) -> str:
-    named = settings_of(run.facts)
+    named = [v.text for v in run.facts.levers]
     rest = Markup(' <span title="{}">+{}</span>').format(", ".join(named[3:]), len(named) - 3)
     shown = Markup(" ").join(
         Markup('<code title="{}">{}</code>').format(
@@ -180,7 +174,7 @@ COLUMNS = (
     RunColumn(
         "Value", "number", lambda r: repr(r.metric.value) if r.metric else "", lambda r: r.value
     ),
-    RunColumn("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
+    RunColumn("Verdict", "facet", lambda r: r.verdict, _badge),
     RunColumn(
         "vs parent", "number", lambda r: _ratio(r.from_parent), lambda r: _changed(r.from_parent)
     ),
@@ -190,7 +184,7 @@ COLUMNS = (
         lambda r: _ratio(r.from_baseline),
         lambda r: _changed(r.from_baseline),
     ),
-    RunColumn("Levers", "text", lambda r: " ".join(settings_of(r.facts)), _levers),
+    RunColumn("Levers", "text", lambda r: " ".join(v.text for v in r.facts.levers), _levers),
     RunColumn(
         "Date", "date", lambda r: f"{r.facts.date}#{r.facts.number:05d}", lambda r: r.facts.date
     ),
@@ -278,7 +272,7 @@ def csv_of(runs: Sequence[RunRow]) -> str:
     rows.writerow([_cell(h) for h in head])
     for r in runs:
         e = r.facts
-        levers = "; ".join(settings_of(e))
+        levers = "; ".join(v.text for v in e.levers)
         changes = [c.ratio if c else "" for c in (r.from_parent, r.from_baseline)]
         values = [m.value if (m := r.measured(n)) else "" for n in names]
         rows.writerow(

@@ -20,7 +20,6 @@ from kb.search.postings import postings_in, postings_of, text_of_words
 from kb.search.query import CAPTURED
 from kb.site.captures import place_of_source, text_of_capture
 from kb.site.raw_html import anchor_of
-from kb.site.runs import settings_of
 from kb.site.survey import Survey, tags_of
 from kb.site.templating import plain_title
 from kb.source import Source
@@ -101,7 +100,7 @@ def _entries(survey: Survey) -> Iterator[tuple[str, Entry]]:
         status = page.field("status") if page.type == "hypothesis" else ""
         target, verdict = page.field("target"), status
         if facts:
-            names = [*settings_of(facts), *names, facts.variant]
+            names = [*(v.text for v in facts.levers), *names, facts.variant]
             target, verdict = facts.target, facts.verdict.canonical or ""
         place = survey.places[path]
         yield (

@@ -171,13 +171,10 @@ def shell_of(layout: Layout, kept: Kept, groups: tuple[Group, ...], *, depth: in
     overrides = overrides_of(layout)
     own = sorted(overrides.rglob("*")) if overrides else []
     texts = [(str(file), bytes_of(file)) for file in own if file.is_file()]
-    inputs = versions(), code_state(everything=True), title, url, depth, texts, _own_templates()
+    templates = [file.read_bytes() for file in sorted(TEMPLATES.rglob("*.html"))]
+    inputs = versions(), code_state(everything=True), title, url, depth, texts, templates
     shells = kept.of("shell", inputs, _Made, lambda: _material(overrides, title, url, depth))
     return Shell(*shells, groups, base)
-
-
-def _own_templates() -> list[bytes]:
-    return [file.read_bytes() for file in sorted(TEMPLATES.rglob("*.html"))]
 
 
 def versions() -> str:

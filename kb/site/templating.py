@@ -1,6 +1,5 @@
 """Templates to HTML: the one Jinja2 environment, with what templates may ask for. Refuses unescaped text: autoescape is always on."""
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -12,6 +11,7 @@ from kb.site.body import WEB_ADDRESS
 from kb.site.links import url_between, web_address
 from kb.site.raw_html import anchor_of
 from kb.site.survey import Survey, plural, type_place
+from kb.text import one_line, printable
 
 # The level, anchor and escaped text of each heading that a table of contents lists.
 Toc = tuple[tuple[int, str, str], ...]
@@ -104,22 +104,14 @@ def _environment() -> Environment:
         finalize=_steerless,
     )
     env.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup}
-    env.filters |= {"breakable": breakable, "is_address": _is_address}
+    env.filters |= {"breakable": breakable, "is_address": WEB_ADDRESS.fullmatch}
     return env
 
 
-# Signs that turn the direction of the text around them, each with its partner unclosed.
-_TURNS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-
-
 def _steerless(value: object) -> object:
-    """A value without signs that turn the text beside it; what is HTML already stands by itself."""
+    """A value without what commands or turns the text beside it; what is HTML already stands by itself."""
     is_plain = not isinstance(value, str) or isinstance(value, Markup) or value.isascii()
-    return value if is_plain else value.translate(_TURNS)
-
-
-def _is_address(text: str) -> bool:
-    return bool(WEB_ADDRESS.fullmatch(text))
+    return value if is_plain else printable(value)
 
 
 def template(name: str) -> "partial[str]":
@@ -140,8 +132,4 @@ def breakable(text: str) -> Markup:
 
 def plain_title(text: str) -> str:
     """A title on one line without signs that steer the text around it, cut where it would break a layout."""
-    kept = "".join(
-        " " if c in "\n\r\t" else "" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c
-        for c in text
-    )
-    return clipped(kept, 200) or "untitled"
+    return clipped(one_line(text), 200) or "untitled"

@@ -12,16 +12,12 @@ from kb.verbs import Caller, Result, argument, flag, option
 _NOTHING = "nothing to import: the log holds no runs"
 
 
-def _formats() -> str:
-    return f"auto, or {' '.join(sorted(f.name for f in formats()))}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRuns:
     """A log, what it leaves open, or the receipt of an import to take back."""
 
     log_format: str = argument(
-        _formats,
+        lambda: f"auto, or {' '.join(sorted(f.name for f in formats()))}",
         default="",
         metavar="FORMAT",
     )

@@ -59,7 +59,7 @@ def _is_material(matter: Matter, page: Page, passage: Passage, stop: int, says: 
         or "?" in says
         or says[0] in CROSSES
         or has(says, "doubt", "plan", "future")
-        or any(map(_asks, passage.above))
+        or any(LEADS.search(title) or _announces(title) for title in passage.above)
         or label_kind(passage.label) == "hypothesis"
     )
 
@@ -130,11 +130,6 @@ def _advice(matter: Matter, page: Page) -> Iterator[tuple[int, str, str]]:
             else:
                 advising = filter(ADVICE.search, sentences_of(text))
                 yield from ((line, x, "advises to change something") for x in advising)
-
-
-def _asks(title: str) -> bool:
-    """Whether what stands below a heading may be what is to be tried."""
-    return bool(LEADS.search(title)) or _announces(title)
 
 
 def _announces(title: str) -> bool:

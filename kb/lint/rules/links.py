@@ -120,10 +120,6 @@ def _links(path: str, data: bytes) -> tuple[tuple[str, str], ...]:
     return tuple((link.kind, link.href) for link in read(path, data).links)
 
 
-def _markdown_of(matter: Matter, finding: Finding) -> str:
-    return matter.names.markdown_of(finding.target, matter.pages[finding.path])
-
-
 RULES = (
     Rule(
         "broken-link",
@@ -146,7 +142,11 @@ RULES = (
             "markdown does not follow wikilinks, so the page behind counts as unlinked",
             "graph",
         ),
-        mending=Mending(_markdown_of, _without_wikilink, only_named=True),
+        mending=Mending(
+            lambda matter, f: matter.names.markdown_of(f.target, matter.pages[f.path]),
+            _without_wikilink,
+            only_named=True,
+        ),
     ),
     Rule(
         "unsafe-link",
