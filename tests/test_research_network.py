@@ -34,7 +34,7 @@ from research_server import (
 from kb import KbError, cli, store
 from kb.research import jobs, network, papers
 from kb.research.github import Forge
-from kb.research.network import Access, Limits, NetworkSession
+from kb.research.network import Access, NetworkSession
 from kb.research.replies import HttpReply, NetworkRefusal, Unavailable
 from kb.source import source_at, sources, text_of_source
 
@@ -325,7 +325,7 @@ def test_a_redirect_to_a_private_address_and_a_name_that_resolves_to_one_are_ref
 
 def test_an_answer_beyond_its_bounds_is_refused_also_when_it_grows_by_decompression(base, site):
     site.routes |= {"/bomb": (200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, bomb()), "/torn": (200, {"Content-Encoding": "gzip"}, b"no gzip at all")}
-    with session_of(base, limits=Limits(size=8 << 20)) as session:
+    with session_of(base, size=8 << 20) as session:
         with pytest.raises(NetworkRefusal, match="more than 8 MB"):
             session.get(f"{site.base}/bomb")
         with pytest.raises(NetworkRefusal, match="compression does not read"):
@@ -429,7 +429,7 @@ def test_a_server_that_drips_or_compresses_twice_is_left_in_time(base, before):
                 time.sleep(0.1)
 
     threading.Thread(target=drip, daemon=True).start()
-    with session_of(base, limits=Limits(seconds=0.5, tries=1)) as session, pytest.raises(KbError, match="more than once" if b"gzip" in before else "Timeout|took more"):
+    with session_of(base, seconds=0.5, tries=1) as session, pytest.raises(KbError, match="more than once" if b"gzip" in before else "Timeout|took more"):
         start = time.monotonic()
         try:
             session.get(f"http://127.0.0.1:{listener.getsockname()[1]}/x")

@@ -30,7 +30,6 @@ class Habit:
     count: int
     of: int
     message: str
-    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +61,10 @@ def habits_of(matter: Matter, findings: Iterable[Finding]) -> tuple[list[Habit],
         scopes = {"type": page.type, "folder": f"{page.folder}/"} if page else {}
         groups.setdefault((f.code, scopes.get(kind, ""), f.message, f.hint), []).append(f)
     habits, own = [], []
-    for (code, scope, *words), alike in groups.items():
+    for (code, scope, message, _), alike in groups.items():
         size = sizes.get(scope, len(alike))
         if scope and len(alike) >= FEWEST and len(alike) * 2 > size:
-            habits.append(Habit(code, scope, len(alike), size, *words))
+            habits.append(Habit(code, scope, len(alike), size, message))
         else:
             own += alike
     return sorted(habits, key=lambda h: (-h.count, h.code, h.scope)), in_order(own)

@@ -34,22 +34,10 @@ USER_AGENT = "kb-research/0.1 (polite capture of cited sources)"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of one request: bytes after decompression, seconds in all, redirects, tries, and
-    seconds to wait for a server's own limit.
-    """
-
-    size: int = 32 << 20
-    seconds: float = 90
-    redirects: int = 5
-    tries: int = 4
-    patience: float = 120
-
-
-@dataclass(frozen=True, slots=True)
 class Access:
     """How the network is reached: hosts that may be private, intervals a host, a mirror folder
-    instead of any network, tokens by host (never shown).
+    instead of any network, tokens by host (never shown). One request is bounded by bytes after decompression
+    (`size`), seconds in all, redirects, tries, and seconds to wait for a server's own limit (`patience`).
     """
 
     allow_hosts: tuple[str, ...] = ()
@@ -57,7 +45,11 @@ class Access:
     interval: float = 1.0
     mirror: Path | None = None
     tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    limits: Limits = Limits()
+    size: int = 32 << 20
+    seconds: float = 90
+    redirects: int = 5
+    tries: int = 4
+    patience: float = 120
 
 
 def checked_address(url: str, access: Access) -> str:
@@ -133,7 +125,7 @@ def _transport(access: Access, end: threading.local):
         def read(self, max_bytes, timeout=None):
             left = end.at - time.monotonic()
             if left <= 0:
-                raise NetworkRefusal(f"took more than {access.limits.seconds:.0f} s; not captured")
+                raise NetworkRefusal(f"took more than {access.seconds:.0f} s; not captured")
             return self.inner.read(max_bytes, min(left, timeout or left))
 
         def write(self, buffer, timeout=None):
@@ -196,17 +188,17 @@ class NetworkSession:
         if self.access.mirror:
             return mirrored(self.access.mirror, url)
         kept = self._kept(url, accept)
-        for attempt in range(tries or self.access.limits.tries):
-            reply = self._once(url, accept, kept, size or self.access.limits.size)
+        for attempt in range(tries or self.access.tries):
+            reply = self._once(url, accept, kept, size or self.access.size)
             if reply.status == 304 and kept:
-                return HttpReply(kept.url, 200, kept.headers, kept.body, fresh=False)
+                return HttpReply(kept.url, 200, kept.headers, kept.body)
             if reply.status < 400:
                 self._keep(url, accept, reply)
                 return reply
             wait = _wait_of(reply, attempt)
-            if wait is None or attempt + 1 == (tries or self.access.limits.tries):
+            if wait is None or attempt + 1 == (tries or self.access.tries):
                 break
-            if wait > self.access.limits.patience:
+            if wait > self.access.patience:
                 raise Unavailable(
                     f"{shown(url)}: the server asks to wait {wait:.0f} s; run the same command then, what is captured stays",
                     reply.status,
@@ -222,7 +214,7 @@ class NetworkSession:
                 for h, k in (("if-none-match", "etag"), ("if-modified-since", "last-modified"))
                 if k in kept.headers
             }
-        for _ in range(self.access.limits.redirects + 1):
+        for _ in range(self.access.redirects + 1):
             host = checked_address(url, self.access)
             token = dict(self.access.tokens).get(host)
             reply = self._fetch(
@@ -234,13 +226,13 @@ class NetworkSession:
             if urlsplit(url).scheme == "https" and urlsplit(target).scheme == "http":
                 raise NetworkRefusal(f"{shown(url)}: leads from https to http; refused")
             url = target
-        raise NetworkRefusal(f"{shown(url)}: more than {self.access.limits.redirects} redirects")
+        raise NetworkRefusal(f"{shown(url)}: more than {self.access.redirects} redirects")
 
     def _fetch(self, url: str, headers: Mapping[str, str], size: int) -> HttpReply:
         import httpx
 
         self._pace(urlsplit(url).hostname or "")
-        self._end.at = time.monotonic() + self.access.limits.seconds
+        self._end.at = time.monotonic() + self.access.seconds
         try:
             with self._client().stream("GET", url, headers=dict(headers)) as answer:
                 if "," in answer.headers.get("content-encoding", ""):
@@ -254,7 +246,7 @@ class NetworkSession:
                         )
                     if time.monotonic() > self._end.at:
                         raise NetworkRefusal(
-                            f"took more than {self.access.limits.seconds:.0f} s; not captured"
+                            f"took more than {self.access.seconds:.0f} s; not captured"
                         )
                 return HttpReply(
                     url,
@@ -274,7 +266,7 @@ class NetworkSession:
 
         with self._guard:
             if self._http is None:
-                seconds = min(30.0, self.access.limits.seconds)
+                seconds = min(30.0, self.access.seconds)
                 self._http = httpx.Client(
                     transport=_transport(self.access, self._end),
                     timeout=seconds,

@@ -9,15 +9,12 @@ from kb import KbError
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What a server answered. `fresh` is false where it said that nothing has changed and the body
-    is the one from before.
-    """
+    """What a server answered; the body from before where it said that nothing has changed."""
 
     url: str
     status: int
     headers: Mapping[str, str]
     body: bytes
-    fresh: bool = True
 
     @property
     def media_type(self) -> str:
