@@ -244,10 +244,6 @@ class NetworkSession:
                         raise NetworkRefusal(
                             f"more than {size >> 20} MB (after decompression); not captured"
                         )
-                    if time.monotonic() > self._end.at:
-                        raise NetworkRefusal(
-                            f"took more than {self.access.seconds:.0f} s; not captured"
-                        )
                 return HttpReply(
                     url,
                     answer.status_code,

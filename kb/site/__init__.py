@@ -13,16 +13,17 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kb import KbError, store
-
-if TYPE_CHECKING:
-    from kb.site.folder import SiteFile
-    from kb.site.shell import Shell
-    from kb.site.survey import Survey
-    from kb.site.templating import Frame
-    from kb.site.wiki_pages import Outward
+from kb.site.folder import Built, SiteFile, bring, built_in
+from kb.site.links import Resolver, picture_bytes, picture_place, web_address
+from kb.site.overviews import asked_targets, overviews_of, tables_of
+from kb.site.search_index import scripts_of
+from kb.site.shell import SHELLS, Shell, groups_of, overrides_of, shell_of, versions
+from kb.site.source_pages import source_frames
+from kb.site.survey import Survey, survey_of
+from kb.site.templating import Frame, sheet
+from kb.site.wiki_pages import Outward, code_digest, linking_of, outward_of, stamps_of, wiki_frames
 
 __all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
 
@@ -47,9 +48,9 @@ class Rendered:
     the wiki that it hangs on with their stamps.
     """
 
-    frames: tuple["Frame", ...]
-    shell: "Shell"
-    files: Mapping[str, "SiteFile"]
+    frames: tuple[Frame, ...]
+    shell: Shell
+    files: Mapping[str, SiteFile]
     stamps: Mapping[str, str]
 
 
@@ -65,8 +66,6 @@ def publish(
     a target's slice as of now. Raises KbError where others' files are in the way, an address of
     kb.toml is none, or the shell cannot be had.
     """
-    from kb.site.folder import Built, bring, built_in
-    from kb.site.wiki_pages import stamps_of
 
     target = out or layout.site / "html"
     had = built_in(layout, target, declared=out is not None)
@@ -99,13 +98,6 @@ def rendered_site(
     layout: store.Layout, db: sqlite3.Connection, *, handed: Callable[[str], object] | None
 ) -> Rendered:
     """The site as it should be, of which nothing is rendered until it is asked for."""
-    from kb.site.links import Resolver, picture_bytes, picture_place
-    from kb.site.overviews import tables_of
-    from kb.site.search_index import scripts_of
-    from kb.site.shell import groups_of, shell_of
-    from kb.site.source_pages import source_frames
-    from kb.site.survey import survey_of
-    from kb.site.wiki_pages import code_digest, linking_of, outward_of, stamps_of, wiki_frames
 
     _check_settings(layout)
     tables = store.cache(layout, "site.db", (store.Kept.TABLE,), version=code_digest())
@@ -138,17 +130,14 @@ def rendered_site(
 
 
 def _sheets(
-    survey: "Survey",
-    outward: "Mapping[str, Outward]",
+    survey: Survey,
+    outward: Mapping[str, Outward],
     kept: store.Kept,
     *,
     handed: Callable[[str], object] | None,
     replayed: str,
-) -> list["Frame"]:
+) -> list[Frame]:
     """The pages that no one wrote, each with a digest of what it shows, which is found again by a digest of all that any of them shows."""
-    from kb.site.overviews import asked_targets, overviews_of
-    from kb.site.templating import sheet
-    from kb.site.wiki_pages import code_digest
 
     config, pages = survey.layout.config, survey.pages.items()
     name = config.site_name or config.name or "Knowledge base"
@@ -164,7 +153,7 @@ def _sheets(
         [outward[c.evidence].shape for c in survey.cards if c.evidence in outward],
     )
     inputs = store.digest_of(store.row_of((more, heads, links)))
-    frames, inputs_of = dict[str, "Frame"](), dict[str, str]()
+    frames, inputs_of = dict[str, Frame](), dict[str, str]()
     for place, title, template, shows in overviews_of(
         survey, name=name, handed=slices, replayed=replayed
     ):
@@ -176,8 +165,6 @@ def _sheets(
 
 
 def _check_settings(layout: store.Layout) -> None:
-    from kb.site.links import web_address
-    from kb.site.shell import SHELLS, versions
 
     config = layout.config
     web_address(config.site_url, "url")
@@ -191,8 +178,6 @@ def _check_settings(layout: store.Layout) -> None:
 
 def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
     """Digest of what the site is made from, but for the files outside the wiki that pages hang on."""
-    from kb.site.shell import overrides_of, versions
-    from kb.site.wiki_pages import code_digest
 
     _check_settings(layout)
     sha = hashlib.sha256(f"{code_digest()} {versions()} {layout.config!r}".encode())

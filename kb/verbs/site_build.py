@@ -37,8 +37,13 @@ def run(request: SiteBuild, caller: Caller) -> Result:
 
 
 def render(caller: Caller, *, out: Path | None) -> Path:
-    """Compile the knowledge base and bring its site up to date; the folder of the site."""
-    site = _site()
+    """Compile the knowledge base and bring its site up to date; the folder of the site. Raises KbError where its extra is not installed."""
+    try:
+        from kb import site
+    except ModuleNotFoundError as error:
+        raise KbError(
+            f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'"
+        ) from error
     caller.build()
     with store.lock(caller.layout, "site"):
         with closing(store.state(caller.layout)) as db:
@@ -50,18 +55,6 @@ def render(caller: Caller, *, out: Path | None) -> Path:
         else f"{report.pages} pages: {report.rendered} rendered, {report.written} files written, {report.removed} removed"
     )
     return out or caller.layout.site / "html"
-
-
-def _site():
-    """The room that renders. Raises KbError where its extra is not installed."""
-    try:
-        from kb import site
-        from kb.site import templating  # noqa: F401  It needs what only the extra brings.
-    except ModuleNotFoundError as error:
-        raise KbError(
-            f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'"
-        ) from error
-    return site
 
 
 def slice_now(layout: store.Layout, db: "sqlite3.Connection") -> "Callable[[str], Slice]":

@@ -2,31 +2,24 @@
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING
 
 from kb import store
+from kb.search.chroma import Shared
+from kb.search.encoder import Encoder, model_at
+from kb.search.vectors import Synced, Vectors, sync
 from kb.verbs import Caller
 
-if TYPE_CHECKING:
-    from kb.search.encoder import Encoder
-    from kb.search.vectors import Synced, Vectors
 
-
-def encoder_of(layout: store.Layout) -> "Encoder":
+def encoder_of(layout: store.Layout) -> Encoder:
     """The model of kb.toml, not loaded yet."""
-    from kb.search.encoder import Encoder, model_at
-
     # Read when the packages are imported: a model is never looked for on the network, and loading it draws no bars of its own.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     return Encoder(model_at(layout))
 
 
-def synced(db: sqlite3.Connection, caller: Caller, encoder: "Encoder") -> "Synced":
+def synced(db: sqlite3.Connection, caller: Caller, encoder: Encoder) -> Synced:
     """Bring the vectors of all sections up to date."""
-    from kb.search.chroma import Shared
-    from kb.search.vectors import sync
-
     url, name = caller.layout.config.chroma, caller.layout.config.name
     shared = Shared(url, name=name, model=encoder.model.key) if url else None
     report = sync(
@@ -40,10 +33,8 @@ def synced(db: sqlite3.Connection, caller: Caller, encoder: "Encoder") -> "Synce
     return report
 
 
-def opened(db: sqlite3.Connection, caller: Caller) -> "Vectors":
+def opened(db: sqlite3.Connection, caller: Caller) -> Vectors:
     """All vectors, open for questions; those that are missing are made first."""
-    from kb.search.vectors import Vectors
-
     encoder = encoder_of(caller.layout)
     vectors = Vectors(caller.layout, db, encoder)
     if vectors.missing:
