@@ -117,6 +117,11 @@ def test_what_people_write_is_printed_as_it_is():
     assert text.one_line("Größe – 编程 ü €  5 µs") == "Größe – 编程 ü € 5 µs" and text.printable("a\r\nb\tc\n") == "a\nb\tc\n"
 
 
+def test_a_list_that_is_cut_says_how_many_more_there_are():
+    assert text.head_of(["a", "b", "c"], 2, "and {} more") == ["a", "b", "and 1 more"]
+    assert text.head_of(("a", "b"), 2, "and {} more") == ["a", "b"]
+
+
 def test_nothing_that_failed_is_no_failure():
     for sentence in ("No failed or excluded cases.", "None failed.", "0 failed, 12 passed."):
         assert report_of(sentence, is_try=True)[0] is not ReportKind.FAILED

@@ -12,7 +12,7 @@ from kb.run.noise import outliers_of
 from kb.run.reasons import figures, percent
 from kb.run.rules import Ruling
 from kb.schema import Verdict
-from kb.text import number_text, one_line
+from kb.text import head_of, number_text, one_line
 
 # So many files are named on the page; the record names all.
 _SHOWN_FILES = 8
@@ -149,13 +149,13 @@ def sources_text(path: str, attempt: Attempt, *, run: str) -> str:
     record = posixpath.relpath(f"{run}/{number}/{attempt.last_word}", posixpath.dirname(path))
     lines = [f"- Run record: [attempt {number}]({record}), with every sample and digest beside it."]
     large = [k for k in attempt.kept if k.large or not k.copy]
-    for item in large[:_SHOWN_FILES]:
+    files = []
+    for item in large:
         here = f"in {_code(attempt.plan.keep)}" if attempt.copy_of(item) else "no longer here"
         about = f"{item.size} bytes, {item.digest or 'too large to digest'}"
         place = here if item.copy else "not kept"
-        lines.append(f"- {item.role} of the {item.side}: {_code(item.path)}, {about}, {place}")
-    beyond = len(large) - _SHOWN_FILES
-    lines += [f"- and {beyond} more in the record"] if beyond > 0 else []
+        files.append(f"- {item.role} of the {item.side}: {_code(item.path)}, {about}, {place}")
+    lines += head_of(files, _SHOWN_FILES, "- and {} more in the record")
     left_out = attempt.measurement.left_out if attempt.measurement else ()
     return "\n".join([*lines, *(f"- left out: {one_line(text)}" for text in left_out)])
 

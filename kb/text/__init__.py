@@ -14,7 +14,7 @@ from kb import exports
 if TYPE_CHECKING:
     from kb.text.dates import day_of
     from kb.text.numbers import Number, number_of, number_text, numbers_in
-    from kb.text.printing import LOOK, one_line, printable
+    from kb.text.printing import LOOK, head_of, one_line, printable
     from kb.text.sentences import cut, sentences_of
     from kb.text.spelt import in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
@@ -28,6 +28,7 @@ __all__ = [
     "cut",
     "day_of",
     "fold",
+    "head_of",
     "in_digits",
     "names_of",
     "number_of",
@@ -49,7 +50,7 @@ __getattr__ = exports(
     {
         "dates": ("day_of",),
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
-        "printing": ("LOOK", "one_line", "printable"),
+        "printing": ("LOOK", "head_of", "one_line", "printable"),
         "sentences": ("cut", "sentences_of"),
         "spelt": ("in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),

@@ -1,6 +1,7 @@
 """Captured text made safe to print. Refuses what no reader sees: it may steer a terminal, turn a line around or hide a command."""
 
 import unicodedata
+from collections.abc import Sequence
 
 # Seen as nothing though they count as letters: fillers of Hangul and Braille.
 _BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
@@ -49,3 +50,9 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Text that is safe on one line of a terminal, a slice, an index or a page, single blanks between its words."""
     return " ".join(printable(text).split())
+
+
+def head_of(lines: Sequence[str], most: int, rest: str) -> list[str]:
+    """The first lines and, where there are others, a last one that says how many, in place of `{}`."""
+    left = len(lines) - most
+    return [*lines[:most], *([rest.format(left)] if left > 0 else [])]

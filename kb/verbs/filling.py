@@ -28,7 +28,7 @@ from kb.ingest.second import second_reader, waiting_reader
 from kb.ingest.settling import SecondReader, refile, settle
 from kb.ingest.tasks import file_prompts
 from kb.model import Endpoint
-from kb.text import cut
+from kb.text import cut, head_of
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 
 _NEXT = (
@@ -192,8 +192,7 @@ def _left_by_rules(packets: Iterable[Packet]) -> tuple[str, ...]:
         + (f" and left {counts}" if counts else "")
     ]
     refused = [f"left {o}: “{cut(t, 100)}”: {r}" for o, t, r in readings if r and r not in reasons]
-    rest = len(refused) - _SHOWN
-    return (*lines, *refused[:_SHOWN], *([f"… and {rest} more"] if rest > 0 else ()))
+    return (*lines, *head_of(refused, _SHOWN, "… and {} more"))
 
 
 def _waiting(layout: store.Layout) -> int:

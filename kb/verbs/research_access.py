@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from kb import KbError, store
 from kb.research.jobs import CACHE, Job, JobOutcome, run_jobs
 from kb.research.network import Access, NetworkSession
-from kb.text import one_line
+from kb.text import head_of, one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 
 # Where the tokens of a forge stand, as its own tools name them. They go into requests to that host
@@ -54,10 +54,9 @@ def capture_result(outcomes: Sequence[JobOutcome], requests: int) -> Result:
     captures = [{name: getattr(outcome, name) for name in shown} for outcome in outcomes]
     lines = [
         f"{o.state:<8} {o.source or o.key}{'  ' + one_line(o.note) if o.note else ''}"
-        for o in outcomes[:_SHOWN]
+        for o in outcomes
     ]
-    more = len(outcomes) - _SHOWN
-    lines += [f"… and {more} more; `kb research status` lists all"] if more > 0 else []
+    lines = head_of(lines, _SHOWN, "… and {} more; `kb research status` lists all")
     count = [o.state for o in outcomes].count
     states = ("new", "changed", "same", "failed", "refused")
     counts = ", ".join(f"{count(state)} {state}" for state in states if count(state))

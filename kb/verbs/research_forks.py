@@ -11,7 +11,7 @@ from kb.research.github import Forge
 from kb.research.jobs import CACHE, JobOutcome, perform, record
 from kb.research.readings import fork_job, quoted_matrix
 from kb.research.upstream import Upstream
-from kb.text import one_line
+from kb.text import head_of, one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 from kb.verbs.research_access import Keeping, Reach, session_of
 
@@ -39,15 +39,14 @@ class ResearchForks(Reach, Keeping):
 def fork_result(forks: Sequence[Fork], captured: int, left: Sequence[str] = ()) -> Result:
     """Forks, best first, and the matrix of what exists where; a finding where heads could not be read."""
     lines = []
-    for fork in forks[:_SHOWN]:
+    for fork in forks:
         lacking = f"{len(fork.not_upstream)} names not upstream"
         state = "merged" if fork.merged else "upstream has it" if fork.in_upstream else lacking
         head = f"{fork.score:.2f}  {fork.fork}  {fork.kind}  {state}  {fork.title[:80]}"
         lists = {"techniques": fork.techniques, "not upstream": fork.not_upstream}
         parts = (f"      {label}: {one_line(', '.join(v[:6]))}" for label, v in lists.items() if v)
-        lines += [one_line(head), *parts]
-    more = len(forks) - _SHOWN
-    lines += [f"… and {more} more: --format json"] if more > 0 else []
+        lines.append("\n".join([one_line(head), *parts]))
+    lines = head_of(lines, _SHOWN, "… and {} more: --format json")
     lines += [f"not read: {one_line(reason)}" for reason in left]
     table = quoted_matrix(matrix_of([f for f in forks if f.optimization])[:20])
     lines += ["", "Exists in a fork, not elsewhere:", "", table]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kb.research.freshness import Freshness, freshness_of
 from kb.research.jobs import JobOutcome, journal_of
 from kb.source import Source, damaged_sources, sources
-from kb.text import one_line
+from kb.text import head_of, one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 from kb.verbs.research_access import Reach, session_of
 
@@ -52,14 +52,14 @@ def run(request: ResearchStatus, caller: Caller) -> Result:
 def _lines(
     listed: list[Source], jobs: list[JobOutcome], damaged: list[str], origins: list[Freshness]
 ) -> list[str]:
-    lines = [
+    sources = [
         f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {len(s.marks)} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"
-        for s in listed[:_SHOWN]
+        for s in listed
     ]
-    more = len(listed) - _SHOWN
-    lines += [f"… and {more} more: --format json"] if more > 0 else []
-    open_jobs = [j for j in jobs if j.state in ("failed", "pending", "refused")]
-    lines += [f"{j.state:<8}  {j.key}  {j.note}" for j in open_jobs[:_SHOWN]]
+    lines = head_of(sources, _SHOWN, "… and {} more: --format json")
+    left = (j for j in jobs if j.state in ("failed", "pending", "refused"))
+    open_jobs = [f"{j.state:<8}  {j.key}  {j.note}" for j in left]
+    lines += head_of(open_jobs, _SHOWN, "… and {} more such: --format json")
     lines += damaged
     moved = [o for o in origins if o.state != "same"]
     lines += [f"{o.state:<8}  sources/{o.source}  {o.note}" for o in moved]

@@ -7,6 +7,7 @@ from kb import KbError, store, trail
 from kb.page import text_of
 from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text, unit_beside
+from kb.text import head_of
 from kb.trail.progress import Progress, Step
 from kb.trail.standing import Standing, standing_of
 from kb.verbs import Caller, Result, option
@@ -97,10 +98,8 @@ def _whole(s: Standing) -> str:
         ("runs in the log without a page", list(s.unfiled)),
     ):
         if items:
-            rest = (
-                [f"  and {len(items) - _SHOWN} more (--format json)"] if len(items) > _SHOWN else []
-            )
-            lines += [f"\n{title}:", *(f"  {item}" for item in items[:_SHOWN]), *rest]
+            shown = head_of(items, _SHOWN, "and {} more (--format json)")
+            lines += [f"\n{title}:", *(f"  {item}" for item in shown)]
     retro = s.retrospective
     covers = "" if not retro or retro.covers_last else " (does not cover the last run)"
     return "\n".join([*lines, f"\nretrospective: {retro.path + covers if retro else 'none'}"])
