@@ -193,3 +193,48 @@ def test_a_clause_that_leaves_out_what_it_shares_keeps_its_number_for_itself(cla
     quote = "The heron landed at 43.2 % utilisation (8.5 % over the reference), the plover at 39.9 % (0.3 %)"
     ruling = ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(f"{quote}.\n"))])
     assert bool(ruling.reason) is not enters, ruling.reason
+
+
+PRINTED = "Preset 0  is  sometimes  faster than level 9  while\ncompressing  much  better.   The  higher  ones  have\nspeed comparable to the old one.\n"
+LATER = "The first kernel merges what the second splits, but there is no corresponding overlap of the backward scatter.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "outcome"),
+    [
+        # A word in the place of another: a name, a count, a unit, and the contrary of one of two comparing words.
+        ("Humidity in IP hives stayed high for 61 days, against 22 days in WQ hives.", "Humidity in WQ hives stayed high for 61 days.", "doubted"),
+        ("A program that loads two libraries writes three files at its end.", "A program that loads two libraries writes two files at its end.", "doubted"),
+        ("A cooler moves 0.6 m³ of air per second.", "A cooler moves 0.6 m³ of air per minute.", "doubted"),
+        ("The value is given in terms of bytes per second.", "The value is given in bits per second.", "doubted"),
+        ("The value is given in terms of bytes per second.", "The value is given in bytes per second.", "enters"),
+        ("A larger queue will require more memory.", "A larger queue requires less memory.", "doubted"),
+        ("A larger queue will require more memory.", "A larger queue requires more memory.", "enters"),
+        # Some of them, and what is left out of them.
+        ("Two of the five fenders on the east side leak.", "The fenders on the east side leak.", "doubted"),
+        ("Two of the five fenders on the east side leak.", "Two of five fenders on the east side leak.", "enters"),
+        ("All moorings except numbers 12 and 14 have been inspected.", "All moorings have been inspected.", "refused"),
+        ("All moorings except numbers 12 and 14 have been inspected.", "All moorings but numbers 12 and 14 have been inspected.", "enters"),
+        ("Without the retimer a link may be no longer than 1.5 m.", "A link may be no longer than 1.5 m.", "refused"),
+        ("There is a known issue in\nCargo prior to version 1.39 that breaks profiles.", "A known issue in Cargo breaks profiles.", "doubted"),
+        # A denial of a thing behind its adjective, and one that the claim adds.
+        (LATER, "There is an overlap of the backward scatter.", "refused"),
+        ("Compiling the decoder cut latency.", "Compiling the decoder did not cut latency.", "doubted"),
+        ("Compiling the decoder left latency as it was.", "Compiling the decoder did not cut latency.", "enters"),
+        # Units and powers.
+        ("A model at that rate takes 30 GB/s of memory.", "A model at that rate takes 30 Gb/s of memory.", "refused"),
+        ("The link gives 90 GB/s per axis on the P, 45 GB/s on the E.", "The link gives 45 MB/s on the E.", "refused"),
+        ("The memory of the E moves 8.1×10¹¹ B/s.", "The memory of the E moves 810 GB/s.", "enters"),
+        # What a printed page fills to its margin is no table.
+        (PRINTED, "Preset 0 is faster than level 9 while compressing much better.", "doubted"),
+        # A share of two counts is no third one.
+        ("The agent ran ~120 experiments, producing 93 commits.", "The agent ran about 130 experiments, producing 93 commits.", "refused"),
+        # A comparison of two numbers is a reader's to check.
+        ("Rejection was 99.2 % for the GPM and 99.5 % for the FPM.", "Rejection was higher with the GPM than with the FPM.", "doubted"),
+        ("With wind above force 6 a crossing needed 160 kWh.", "In winds stronger than force 6 a crossing needed 160 kWh.", "enters"),
+    ],
+)
+def test_what_a_claim_adds_to_its_quote_drops_from_it_or_puts_in_its_place(text, claim, outcome):
+    quote = text.strip().rstrip(".") if text is not PRINTED else "Preset 0  is  sometimes  faster than level 9  while\ncompressing  much  better"
+    ruling = ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))])
+    assert ("doubted" if ruling.undecided else "refused" if ruling.reason else "enters") == outcome, ruling.reason

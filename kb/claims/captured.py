@@ -162,7 +162,9 @@ def _label_of(row: list[str]) -> str:
 
 
 def _is_row(line: str) -> bool:
-    return line.lstrip().startswith("|") or line.count(" | ") > 1 or len(_GAP.findall(line)) > 1
+    # Prose that is filled to its margin has gaps of two blanks.
+    apart = "   " in line.strip() and len(_GAP.findall(line)) > 1
+    return apart or line.lstrip().startswith("|") or line.count(" | ") > 1
 
 
 def _cells(row: str) -> list[str]:

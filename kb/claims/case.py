@@ -84,11 +84,12 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     around, block = captured.sentence_around(span), captured.block_around(span)
     table = captured.table_around(span)
     above = captured.block_before(block)
+    wrapped = _NOWHERE if table else _WRAPPED
     return ClaimCase(
         unbroken(" ".join(claim.split())),
-        unbroken(text[span.start : span.end]),
-        unbroken(text[around.start : around.end]),
-        unbroken(captured.sentence_behind(around)),
+        wrapped.sub(" ", unbroken(text[span.start : span.end])),
+        wrapped.sub(" ", unbroken(text[around.start : around.end])),
+        wrapped.sub(" ", unbroken(captured.sentence_behind(around))),
         unbroken(text[block.start : around.start]),
         unbroken(text[above.start : above.end]) if table else "",
         captured.heading_above(span),
@@ -101,10 +102,16 @@ _LIGATURES = {ord(sign): text for sign, text in zip("ﬀﬁﬂﬃﬄﬅﬆ‐‑
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
 
 
+# The end of a line inside a paragraph, where nothing ends.
+_WRAPPED, _NOWHERE = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s\-*+•|>#\d])"), re.compile(r"(?!)")
+_POWER = re.compile(r"(?<=\d) ?[×x·] ?10([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+
+
 @lru_cache(64)
 def unbroken(text: str) -> str:
     """A text in which no word is broken by the end of a line, and no letters are joined, no accent stands apart and a hyphen is one."""
-    return unicodedata.normalize("NFC", _BROKEN.sub("", text).translate(_LIGATURES))
+    text = _POWER.sub(lambda m: f"e{unicodedata.normalize('NFKC', m[1])}", _BROKEN.sub("", text))
+    return unicodedata.normalize("NFC", text.translate(_LIGATURES))
 
 
 @lru_cache(16)
@@ -127,7 +134,7 @@ REFERS = re.compile(
 # What stands in brackets is said of something else, or may be left out.
 BRACKETED = re.compile(r"\([^()]*\)?")
 _PART = re.compile(
-    r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but(?! only)|while|whereas|yet|and|so|because|since|as)\b)|(?<=\)),\s(?!but only)|\s[–—]\s|\s(?=but not\b)"
+    r"(?<=[.!?;:])(?<!\be\.g\.)(?<!\bi\.e\.)\s+|\n\s*\n|,\s+(?=(?:but(?! only)|while|whereas|yet|and|so|because|since|as)\b)|(?<=\)),\s(?!but only)|\s[–—]\s|\s(?=but not\b)"
 )
 _CLAUSE = re.compile(
     r";\s|:\s(?!\W*\d)|,\s(?!from\b)|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|(?:than|over)(?!\s+[\d~]))\b|[.!?]\s|\||\n"

@@ -5,9 +5,10 @@ Each kind is a closed list. A word that stands in none is evidence of nothing.
 
 import re
 
-from kb.text import stem, words_of
+from kb.text import SPELT, stem, words_of
 
 _TEXTS = r"(?:preprint|manuscript|data ?sheet|brochure|manual|guide|paper|notes?|editions?|versions?|drafts?|posts?|release|announcement|advertis\w+|vendor|leaflet|report|rev\.|revision)"
+_COUNT = rf"(?:\d+|{'|'.join(SPELT)})"
 _SAID = r"(?:said|says|gave|gives|listed|reported|stated|recommended|claimed|promised)"
 _BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|prot|qu|ch|n|arr|mod|earli)est\b)\w{2,}est|best|worst|most|least|only|sole|unique"
 
@@ -18,20 +19,21 @@ CUES = {
         "negative": r"less often|seldom|unless|except\w*|(?:is|are|was|were|turned|switched) off|disabl\w+|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
         r"discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|"
         r"un(?!it|iq|iv|ion|if|der|til|less)\w{4,}|non\w{4,}|in(?:active|valid|correct|effective|sufficient|complete|consistent)",
-        "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
+        "condition": r"(?:unless|except|^\W*without|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
         r"assuming|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
-        "exception": r"unless|except\w*|save for|other than|apart from|but for|excluding",
+        "exception": r"unless|without|except\w*|save for|other than|apart from|but for|excluding",
         # What is not known or not yet, and words that allow rather than doubt.
-        "doubt": r"may|might|should|(?:could|would)(?! not|n)|expect\w*|predict\w*|hypothesi[sz]e\w*|hypothetical\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
+        "doubt": r"may|might|should|(?:could|would)(?! not|n)|(?<!as )expect\w*|predict\w*|hypothesi[sz]e\w*|hypothetical\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
         r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
         "plan": r"plan(?:s|ned)?|working on|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
         "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll|set for|announced|promised|to be|due|future|(?:for|from) \d{4}",
         "allowed": r"according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can",
         # How much of it, and how often.
         "part": r"sometimes|(?<!less )(?<!more )often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?|a few|few|some|several|(?<!at )most",
+        "share": rf"{_COUNT} (?:out )?of (?:the |our |all )?{_COUNT}",
         "whole": r"always|irrespective|regardless|every|all|any|each|none|both|either",
         "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|(?:is|was|are|were) (?!only|sole|unique)(?:{_BEST})|than any\w*",
-        "ranked": rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|alone|all|every|exclusively|no other|never|none",
+        "ranked": rf"{_BEST}|max(?:imum|imal)|min(?:imum|imal)|peaks?|top|first|record|any|optim\w+|alone|exclusively|no other|never|none",
         # What brings something about, and looser ties.
         "cause": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result|(?<!\bis )(?<!\bare )(?<!was )(?<!were )(?<!\bbe )(?:lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
         r"(?:makes?|made)(?! (?:no|an?|it|up|\d\S*)\b)|cuts?|boosts?|drives?|shortens?|lengthens?)",
@@ -141,9 +143,3 @@ def contrary(word: str, other: str) -> bool:
     """Whether one comparing word is the opposite of another."""
     mine, theirs = ({bare(w) for w in words_of(text)} for text in (word, other))
     return any(mine & a and theirs & b or mine & b and theirs & a for a, b in OPPOSITES)
-
-
-def akin(word: str, other: str) -> bool:
-    """Whether one comparing word goes the same way as another: a column of speedups says what is faster."""
-    mine, theirs = ({bare(w) for w in words_of(text)} for text in (word, other))
-    return any(mine & side and theirs & side for sides in OPPOSITES for side in sides)

@@ -119,11 +119,20 @@ def _missing(
 
 def _worked_out(number: Number, stated: list[Number], *, loose: bool) -> int:
     """If a number lies between two of one unit in a quote (difference, ratio, share or change in percent): how many such pairs there are."""
-    pairs = [(a, b) for a, b in combinations(stated, 2) if a.unit == b.unit and a.value and b.value]
+    mine = unit_of(number.unit)
+    pairs = [
+        (a, b)
+        for a, b in combinations(stated, 2)
+        if a.unit == b.unit
+        and a.value
+        and b.value
+        # A ratio is a share or none, a difference has the unit of both.
+        and (not mine or mine.dimension in ("share", "ratio") or unit_of(a.unit) in (None, mine))
+    ]
     for a, b in pairs:
         ratios = (a.value / b.value, b.value / a.value)
-        results = [abs(a.value - b.value), *ratios, *(100 * r for r in ratios)]
-        results += [x * abs(r - 1) for r in ratios for x in (1, 100)]
+        results = [abs(a.value - b.value), *ratios, *(abs(r - 1) for r in ratios)]
+        results += [100 * r for r in results[1:] if mine and mine.dimension == "share"]
         for result in results:
             digits = f"{result:.{number.digits}f}"
             if _close(float(digits), abs(number.value)) or loose and _rounds(number.value, result):
@@ -269,9 +278,12 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
         return bool(not stated.unit or worded or short and behind[2] in case.quote)
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
-        # A share is no difference of shares.
-        return mine.dimension == theirs.dimension and (
-            mine.dimension != "share" or mine.name == theirs.name
+        # Gb are no GB, and a share is no difference of shares.
+        bits = claimed.unit != stated.unit == claimed.unit.replace("b", "B")
+        return (
+            mine.dimension == theirs.dimension
+            and (mine.dimension != "share" or mine.name == theirs.name)
+            and not bits
         )
     # A unit that only one side writes beside its number must stand in the quote as a word ("Latency (ms): 12").
     worded = not stated.unit and mine is not None and mine.name in _units_around(stated, case)

@@ -13,7 +13,7 @@ from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import number_readings, numbers
 from kb.claims.names import names, nearest_names
 from kb.claims.sense import condition, instruction, negation, retraction
-from kb.claims.wording import direction, place, sides, support, tie, turned
+from kb.claims.wording import direction, place, replaced, sides, support, tie, turned
 from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
@@ -123,5 +123,6 @@ DOUBTS: tuple[Check, ...] = (
     tie,
     turned,
     direction,
+    replaced,
     support,
 )

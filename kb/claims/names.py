@@ -49,16 +49,19 @@ def forms_of(text: str) -> dict[str, str]:
 
 def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
     """Whether a word is a number, what it counts (64-byte), or a unit."""
-    rate = "/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit()
-    degrees = text[:start].endswith("degrees ")
-    number = read.issuperset(range(start, start + len(word)))
-    return bool(unit_of(word) or rate or degrees or number or _COUNTING.fullmatch(word))
+    return bool(
+        unit_of(word)
+        or _COUNTING.fullmatch(word)
+        or read.issuperset(range(start, start + len(word)))
+        or text[:start].endswith("degrees ")
+        or ("/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit())
+    )
 
 
 def _shaped(word: str) -> bool:
     """Whether a word shows by its form that it names something: digits beside letters, inner capitals, underscores, all capitals."""
-    inner = "_" in word or any(map(str.isupper, word[1:])) or word.startswith("--")
-    return inner or any(map(str.isdigit, word))
+    marked = any(c.isupper() or c.isdigit() for c in word[1:])
+    return marked or "_" in word or word[0].isdigit() or word.startswith("--")
 
 
 def _key(word: str) -> str:
@@ -71,20 +74,22 @@ def _form(word: str) -> str:
     """Which kind of name a word is: code, a label of one letter or with digits, all capitals, or a plain word."""
     if any(c in "_.=" for c in word) or word.startswith("-"):
         return "code"
-    labels = len(word) == 1 or any(map(str.isdigit, word))
-    return "label" if labels else "capitals" if word.isupper() else "word"
+    if len(word) == 1 or any(map(str.isdigit, word)):
+        return "label"
+    return "capitals" if word.isupper() else "word"
 
 
 def names(case: ClaimCase) -> str:
     """Names and symbols of the claim stand somewhere in its source."""
-    forms, written = forms_of(case.whole), _apart(case.whole)
+    written = _apart(case.whole)
     strange = (
-        n for n in names_in(case.claim) if n.key not in forms and _apart(n.text) not in written
+        f"“{n.text}” does not stand in the source"
+        for n in names_in(case.claim)
+        if n.key not in forms_of(case.whole)
+        and _apart(n.text) not in written
+        and n.key not in forms_of(case.context)
     )
-    spelt = forms_of(case.context)
-    return next(
-        (f"“{n.text}” does not stand in the source" for n in strange if n.key not in spelt), ""
-    )
+    return next(strange, "")
 
 
 def nearest_names(case: ClaimCase) -> str:

@@ -28,15 +28,23 @@ _TAKES_BACK = re.compile(
 )
 
 
+# What a condition says up to its first comma, and the first three words of that.
+_HEAD = re.compile(r"(?=((?:\s*[^\s,]+){0,3})).*?(?=, |$)", re.DOTALL)
+
+
 def denials_of(text: str) -> list[tuple[str, frozenset[str]]]:
-    """Words that deny, each with the stem of the first telling word behind it in its clause: what it denies. Verbs deny all of it."""
+    """Words that deny, each with the stem of the first telling word behind it in its clause, or of two behind “no”: what it denies. Verbs
+    deny all of it.
+    """
     denials = []
     for match in _DENIAL.finditer(text.lower()):
         behind = re.split(r"[,;:.]\s", text[match.end() :])[0]
         words = (stem(w) for w in words_of(behind) if w not in _IDLE)
-        first = None if match["verb"] else next((w for w in words if w in telling(behind)), None)
         if match["word"]:
-            denials.append((match["word"], frozenset([first] if first else [])))
+            # "No such overlap" denies the overlap.
+            most = range(0 if match["verb"] else 1 + (match["word"] == "no"))
+            denied = zip((w for w in words if w in telling(behind)), most, strict=False)
+            denials.append((match["word"], frozenset(word for word, _ in denied)))
     return denials
 
 
@@ -74,7 +82,9 @@ def condition(case: ClaimCase) -> str:
     """What holds on a condition only is claimed with that condition: with a word of its kind, or words of its own."""
     claimed = roots_of(telling(case.spelt_out(case.claim)))
     for match in CUES["condition"].finditer(case.meant):
-        own = telling(match["body"].split(", ")[0])
+        # What is excepted or lacks is named at once; behind that the sentence goes on.
+        lacks = match[0].strip().lower().startswith(("except", "without"))
+        own = telling(_HEAD.match(match["body"])[lacks])
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(case.meant[: match.start()]) or own
         excepted = has(match[0], "exception") and has(case.claim, "exception")

@@ -6,6 +6,8 @@ Which of two it is said of, who says it, how sure, how much of it, which way, an
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise
 
 from kb.claims.case import (
     BRACKETED,
@@ -15,11 +17,11 @@ from kb.claims.case import (
     telling,
     weight_of,
 )
-from kb.claims.cues import CUES, OPPOSITES, akin, bare, contrary, has
+from kb.claims.cues import CUES, OPPOSITES, bare, contrary, has
 from kb.claims.figures import IDLE, numbers_of, stated_value, values_of
 from kb.claims.names import forms_of
 from kb.claims.sense import denials_of, depends, roots_of
-from kb.text import STOP, Number, numbers_in, numbers_in_words, stem, unit_of, words_of
+from kb.text import SPELT, STOP, Number, numbers_in, numbers_in_words, stem, unit_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ TURNS = (
     Turn("doubt", _OPEN, kept=("plan", "allowed")),
     Turn("plan", _OPEN, kept=("doubt", "future")),
     Turn("part", "the source says it of “{}”, the claim of all"),
+    Turn("share", "the source says it of “{}”, the claim of all", kept=("part",)),
     Turn("others", "the source tells that of others or of an earlier text (“{}”)", kept=("past",)),
     Turn("whole", "the claim says “{}”, the quote does not", lost=False, kept=("part",)),
     Turn(
@@ -70,7 +73,7 @@ def turned(case: ClaimCase) -> str:
 # below”, “works well up to”), or at the head of the sentence.
 _LIMIT = re.compile(
     r"(?:^\W*|\b(?:for|on|in|with|at|from|of) (?:\w+ ){1,3}|(?<=\w\w)(?<!drop)(?<!lower)(?<!rais)(?<!reduc)(?<!limit)(?<!reach)(?<!exceed)(?:ed|ly) |(?:%|\b(?:off|out|well|only|percent)) |(?=up to an? (?:\w+ ){1,3}of ))"
-    r"(?:up to|above|below|beyond|over|under|between|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)",
+    r"(?:up to|above|below|beyond|over|under|between|prior to|before|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)",
     re.IGNORECASE | re.MULTILINE,
 )
 # What it is quoted for: "with …", "on …", and what else opens a clause.
@@ -224,11 +227,12 @@ def sides(case: ClaimCase) -> str:
         )
         if swapped and not opposed or straight and not swapped and opposed:
             return "the claim turns round what the quote says of the one and the other"
-    sign, columns = _SIGN.search(case.claim), case.about if case.table else ""
+    kinds = [_kind(n) for n in numbers_of(case.quote)]
+    sign = _SIGN.search(case.claim) if len(kinds) > len(set(kinds)) else None
     if sign and not _SIGN.search(case.sentence) and sign[0].lower() not in case.sentence.lower():
-        if akin(sign[0], columns):
-            return ""
-        return f"the claim compares (“{sign[0]}”), the quote does not"
+        return (
+            f"the claim compares (“{sign[0]}”), of which the quote gives no more than the numbers"
+        )
     return ""
 
 
@@ -260,9 +264,13 @@ def direction(case: ClaimCase) -> str:
     for start, end in mine - theirs:
         if (end, start) in theirs:
             return f"the quote moves from {end:g} to {start:g}, the claim from {start:g} to {end:g}"
-    if bool(denials_of(case.claim)) != bool(denials_of(case.meant)):
+    denied, known = denials_of(case.claim), denials_of(f"{case.sentence} {case.quote}")
+    added = [word for word, what in denied if what & telling(case.quote)]
+    if added and not known and not has(case.message, "negative", "condition"):
+        return f"the claim denies (“{added[0]}”) what the quote says"
+    if bool(denied) != bool(denials_of(case.meant)):
         return ""
-    pairs = [(case.claim, case.message)]
+    pairs = [(case.claim, f"{case.message} {case.about}" if case.table else case.message)]
     for clause in clauses_of(case.claim):
         values = values_of(clause)
         pairs += [(clause, other) for other in clauses_of(case.quote) if values & values_of(other)]
@@ -271,7 +279,7 @@ def direction(case: ClaimCase) -> str:
 
 def _contrary_words(claim: str, quote: str) -> str:
     mine, theirs = (set(words_of(_BOUNDS.sub(" ", text))) for text in (claim, quote))
-    mine, theirs = ({bare(w) for w in words} for words in (mine, theirs))
+    mine, theirs = ({bare(w) for w in words} for words in (mine - theirs, theirs - mine))
     for left, right in (*OPPOSITES, *(pair[::-1] for pair in OPPOSITES)):
         if mine & left and theirs & right and not theirs & left and not mine & right:
             return (
@@ -291,6 +299,26 @@ def _moves(text: str) -> set[tuple[float, float]]:
         elif _FROM.fullmatch(between):
             moves.add((b.value, a.value))
     return moves
+
+
+def replaced(case: ClaimCase) -> str:
+    """Where claim and quote go word by word, no name, counted number or unit stands in the place of another."""
+    words, mine = words_of(case.quote), words_of(case.claim)
+    runs = SequenceMatcher(None, [*map(stem, words)], [*map(stem, mine)], autojunk=False)
+    for (i, j, before), (k, m, behind) in pairwise(runs.get_matching_blocks()):
+        if m - j - before == 1 < before + behind and 0 < k - i - before < 4:
+            old, new = _meaning(words[k - 1], case.quote), _meaning(mine[m - 1], case.claim)
+            if old[0] == new[0] != "" and old != new:
+                return f"the claim says “{mine[m - 1]}” where the quote says “{words[k - 1]}”"
+    return ""
+
+
+def _meaning(word: str, text: str) -> tuple[str, object]:
+    """What a word of a text counts, measures or names, behind which of these; behind nothing for any other word."""
+    unit = unit_of(word)
+    if word in forms_of(text) or word not in SPELT and not unit:
+        return "name" * (word in forms_of(text)), word
+    return (unit.dimension, unit.name) if unit else ("count", SPELT[word])
 
 
 def support(case: ClaimCase) -> str:

@@ -94,10 +94,13 @@ def _doubts(text: str, ruled: tuple[RuledClaim, ...]) -> tuple[Rejection, ...]:
         readings = {r.number: r for r in read_reply(text, SecondReadings).readings}
     except Unreadable as error:
         return (Rejection("", "", f"the second reader: {error}"),)
-    rejected = []
-    for number, claim in enumerate((r.claim for r in ruled), 1):
-        reading = readings.get(number)
-        reason = (reading.because or "not in the quote") if reading else "passed it over"
-        if reading is None or not reading.holds:
-            rejected.append(Rejection(claim.page, claim.claim, f"the second reader: {reason}"))
-    return tuple(rejected)
+    read = ((r.claim, readings.get(number)) for number, r in enumerate(ruled, 1))
+    return tuple(
+        Rejection(
+            claim.page,
+            claim.claim,
+            f"the second reader: {reading.because or 'not in the quote' if reading else 'passed it over'}",
+        )
+        for claim, reading in read
+        if reading is None or not reading.holds
+    )

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from kb.text.numbers import Number, number_of, number_text, numbers_in
     from kb.text.printing import LOOK, head_of, one_line, printable
     from kb.text.sentences import cut, sentences_of
-    from kb.text.spelt import in_digits, numbers_in_words
+    from kb.text.spelt import SPELT, in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
     from kb.text.words import STOP, fold, names_of, stem, terms_of, words_of
 
 __all__ = [
     "LOOK",
+    "SPELT",
     "STOP",
     "Number",
     "Unit",
@@ -52,7 +53,7 @@ __getattr__ = exports(
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
         "printing": ("LOOK", "head_of", "one_line", "printable"),
         "sentences": ("cut", "sentences_of"),
-        "spelt": ("in_digits", "numbers_in_words"),
+        "spelt": ("SPELT", "in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),
         "words": ("STOP", "fold", "names_of", "stem", "terms_of", "words_of"),
     },
