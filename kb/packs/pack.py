@@ -147,12 +147,12 @@ def _row(
     strategy: Strategy, held: bool | None, priors: Mapping[str, tuple[int, int]]
 ) -> dict[str, object]:
     words = _content(strategy.text, left_out=())
-    tried = [
+    tallies = [
         tally
         for lever, tally in priors.items()
         if (named := _content(lever, left_out=())) and named <= words
     ]
-    won, lost = (sum(tally[side] for tally in tried) for side in (0, 1))
+    won, lost = (sum(tally[side] for tally in tallies) for side in (0, 1))
     known = "" if held is not None else " (unknown)"
     row: dict[str, object] = {
         "strategy": strategy.text,

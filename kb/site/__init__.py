@@ -23,7 +23,15 @@ from kb.site.shell import SHELLS, Shell, groups_of, overrides_of, shell_of, vers
 from kb.site.source_pages import source_frames
 from kb.site.survey import Survey, survey_of
 from kb.site.templating import Frame, sheet
-from kb.site.wiki_pages import Outward, code_digest, linking_of, outward_of, stamps_of, wiki_frames
+from kb.site.wiki_pages import (
+    Outward,
+    code_digest,
+    linking_of,
+    outward_of,
+    stamps_of,
+    ways_of,
+    wiki_frames,
+)
 
 __all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
 
@@ -114,7 +122,8 @@ def rendered_site(
         table = replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")
         sheets = _sheets(survey, outward, kept, handed=handed, replayed=table)
         captured = tuple(source_frames(survey, linking_of(outward), code=code_digest()))
-        frames = (*wiki_frames(survey, resolver, outward, stamps, kept), *sheets, *captured)
+        ways = ways_of(survey, resolver, outward, stamps, kept)
+        frames = (*wiki_frames(survey, resolver, ways), *sheets, *captured)
         groups = groups_of(survey, captured=bool(captured), replay=bool(replay))
         shell = shell_of(layout, kept, groups, depth=max(f.place.count("/") for f in frames))
         runs = {place: rows().encode("utf-8", "replace") for place, rows in tables_of(survey)}

@@ -81,15 +81,8 @@ def _stamp(layout: store.Layout, file: str) -> str:
     return f"{there.st_size} {there.st_mtime_ns}" if is_picture(file) else "there"
 
 
-def wiki_frames(
-    survey: Survey,
-    resolver: Resolver,
-    outward: Mapping[str, Outward],
-    stamps: Mapping[str, str],
-    kept: store.Kept,
-) -> Iterator[Frame]:
-    """Every page of the wiki and of the compiled indexes."""
-    ways = _ways(survey, resolver, outward, stamps, kept)
+def wiki_frames(survey: Survey, resolver: Resolver, ways: Mapping[str, str]) -> Iterator[Frame]:
+    """Every page of the wiki and of the compiled indexes; `ways` are digests of where the links of each lead."""
     for path, page in sorted(survey.pages.items()):
         target = survey.target_of(page)
         section = "indexes" if path not in survey.wiki.pages else type_place(survey, page.type)
@@ -100,7 +93,7 @@ def wiki_frames(
         yield Frame(survey.places[path], title, key, section, content)
 
 
-def _ways(
+def ways_of(
     survey: Survey,
     resolver: Resolver,
     outward: Mapping[str, Outward],

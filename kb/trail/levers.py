@@ -88,7 +88,7 @@ _PATTERNS = (
         rf"{_THEN}"
     ),
     regex(
-        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
+        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]*+ )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
         rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d|['’]s){_THEN}",
         re.IGNORECASE,
     ),
@@ -101,18 +101,20 @@ _NO_LEVER = regex(
 )
 
 # What a text must hold for each of the patterns to find something, so that most are not tried: "X" a switch of a JVM, "0" a digit behind
-# a letter, "a_0" a digit and an underscore, "_" an identifier, "→" a change; of "n" (a setting with a digit) and "t" (a value behind "to")
+# a letter, "a_0" a number behind an identifier, "_" an identifier, "→" a change; of "n" (a setting with a digit) and "t" (a value behind "to")
 # also where to look.
 _SIGNS = ("X", "-", "→", "t", "-", "-", "=", "q", "a_0", "_", "0", "n")
 _DIGIT = regex(r"\d")
-_NUMBERED = regex(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
+# What stands between a setting and its number is found fast, and the setting, no longer than eight letters, by looking back from there.
+_NUMBERED = regex(r"[: -](?<=[a-z].)(?:(?<=:)\s|(?<!:)(?:(?:from|of|to)\s+)?)\d")
+_SETTING_BEFORE, _LONGEST_SETTING = regex(rf"(?:{_SETTING})\Z"), 8
 _TO = regex(r"\sto\s+[`*]*(?:\d|true|false|o)")
-_CHANGED = regex(r"(?:to|→|->)[\s`*]*(?:\d|true|false|o)")
-_SITES = {"n": _NUMBERED, "t": _TO}
+_CHANGED = regex(r"(?:to|→|->)[\s`*]*(?:\d|true|false|on|off)")
+_VALUED = regex(r"_\w*+[`*]*\s(?:to\s)?[`*]*\d")
 _SWITCHES = {"+": "true", "-": "false"}
 _AROUND = 60
 _LETTERED = regex(r"[a-z]\d")
-_CODED = regex(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
+_CODED = regex(r"[_.A-Z](?:(?<=[A-Za-z]_)|(?<=\w\.)[A-Za-z_]|(?<=[a-z0-9][A-Z]))")
 # Without one of these a text names no lever; most clauses are plain prose.
 _MAYBE = regex(
     r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII
@@ -151,7 +153,7 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
         "-": "-" in text,
         "=": "=" in text or "#define" in text,
         "0": _LETTERED.search(text) is not None,
-        "a_0": digit and "_" in text,
+        "a_0": _VALUED.search(text) is not None,
         "n": digit,
         "_": _CODED.search(text) is not None,
         "X": "-XX:" in text,
@@ -160,10 +162,22 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
         "t": " to" in lower or "\nto" in lower,
     }
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
-        sites = _SITES[sign].finditer(lower) if sign in _SITES else ()
-        spans = ((max(0, s.start() - _AROUND), s.end() + _AROUND) for s in sites)
-        for span in (spans if sign in _SITES else [()]) if signs[sign] else ():
+        spans = (_numbered if sign == "n" else _valued)(lower) if sign in "nt" else [()]
+        for span in spans if signs[sign] else ():
             yield from ((sign, m) for m in pattern.finditer(text, *span))
+
+
+def _numbered(lower: str) -> Iterator[tuple[int, int]]:
+    """Where a setting stands before its number, with what is around."""
+    for site in _NUMBERED.finditer(lower):
+        at = site.start()
+        if setting := _SETTING_BEFORE.search(lower, max(0, at - _LONGEST_SETTING), at):
+            yield max(0, setting.start() - _AROUND), site.end() + _AROUND
+
+
+def _valued(lower: str) -> Iterator[tuple[int, int]]:
+    """Where a value stands behind "to"."""
+    return ((max(0, s.start() - _AROUND), s.end() + _AROUND) for s in _TO.finditer(lower))
 
 
 def _mention(m: re.Match[str]) -> Mention:
