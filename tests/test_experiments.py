@@ -339,6 +339,22 @@ def test_checks_that_fall_over_are_a_crash_and_checks_that_find_something_are_no
     assert done["rule"] == rule and (rule == "crash") == ("the checks: it" in done["reason"])
 
 
+@pytest.mark.parametrize(("checks", "reason"), [
+    ("echo ok; echo FAIL the: 1600 expected 1890 >&2; echo; exit 1", "it exited with 1: `FAIL the: 1600 expected 1890`"),
+    ("echo METRIC time_ms=5; echo; exit 3", "it exited with 3."),
+    ("echo 'kernel.c:5: `x` undeclared'; echo 'make: *** [check] Error 1'; echo METRIC time_ms=5; exit 2", "it exited with 2: `kernel.c:5: 'x' undeclared`"),
+    (r"printf 'token=abcdefgh1234 \033[31m%0300d' 7; exit 1", "it exited with 1: `token=***"),
+])
+def test_a_page_says_what_the_failing_command_printed_last(loop, checks, reason):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--checks", checks, ok=(1,))
+    done = loop.closed(path)
+    assert done["verdict"] == "invalid" and reason in f"{done['reason']}." and len(done["reason"]) < 250
+    assert reason.rstrip(".") in loop.page(path) and "\x1b" not in loop.page(path)
+    facts = stub_at(loop.layout, path).facts
+    assert reason.rstrip(".").replace("`", "") in facts.because.replace("`", "") and not facts.metrics
+
+
 def test_a_parent_that_crashes_is_not_the_changes_fault(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", "if [ $KB_SIDE = parent ]; then exit 9; fi; sh bench.sh")

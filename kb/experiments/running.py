@@ -32,10 +32,10 @@ from kb.experiments.stub import stub_in_flight
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure
 from kb.run.direction import words_of
-from kb.run.measure import MOST_NAMES
+from kb.run.measure import MOST_NAMES, without_secrets
 from kb.run.noise import TIMED
 from kb.run.rules import ruling_of
-from kb.text import number_text
+from kb.text import cut, number_text, one_line
 
 _KEEP_PROFILE = 4 << 20
 
@@ -189,6 +189,7 @@ def _take(bench: Bench, kind: str, side: Side, index: int = 0) -> None:
     ended = bench.ran(side, command, _KEEP_PROFILE if kind == "profile" else 16 << 10)
     counts, values = ended.lines.counts, ended.lines.values if timing else {}
     problem = ended.problem or (_unmeasured(ended, plan.metric) if timing else "")
+    problem = _explained(problem, ended.output)
     if kind == "bench" and side == "change":
         usual = Counter[str]()
         for sample in attempt.of("bench", "parent"):
@@ -221,6 +222,15 @@ def _unmeasured(ended: Ended, metric: str) -> str:
     if value is not None and value <= 0 and TIMED.intersection(words_of(metric)):
         return f"{metric}={number_text(value)} is no measurement"
     return ended.lines.problem(metric)
+
+
+def _explained(problem: str, output: bytes) -> str:
+    """A problem with the last line that its command printed which says something; METRIC lines, gaps and make's word that a command failed do not."""
+    lines = map(one_line, reversed(output.decode("utf-8", "replace").splitlines()))
+    telling = (t for t in lines if any(map(str.isalnum, t)) and ": *** " not in t)
+    last = next((t for t in telling if not t.startswith(("METRIC ", "[... "))), "")
+    shown = cut(without_secrets(last), 160).replace("`", "'")
+    return f"{problem}: `{shown}`" if problem and last else problem
 
 
 def _build(bench: Bench) -> None:
