@@ -112,6 +112,16 @@ def test_one_word_in_common_does_not_make_two_proposals_alike(make_base):
     assert asked(gate, "Keep the walked quadtree in shared pages.").outcome == "distinguish"
 
 
+def test_what_names_no_target_speaks_of_the_only_one(make_base):
+    notes = "# What did not help\n\n## Tried and rejected\n\n- `MLOCK_ONFAULT`: locking pages at the first fault was 12 % slower.\n"
+    pages = {"wiki/notes/negative.md": notes, "wiki/targets/server.md": "---\ntitle: Server\ntype: target\ntarget: server\n---\n\nServe.\n"}
+    layout = make_base(pages)
+    build(layout)
+    lone = Gate(store.state(layout))
+    answers = [lone.check(Proposal("Lock pages with MLOCK_ONFAULT at the first fault", target=target)) for target in ("", "server")]
+    assert [a.outcome for a in answers] == ["distinguish"] * 2 and answers[0].matches == answers[1].matches
+
+
 def test_the_same_lever_and_value_is_a_repeat(gate):
     answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency.")
     assert answer.outcome == "repeat"

@@ -23,11 +23,11 @@ BUDGETS = {
     "verbs": 3027,
     "formats": 3249,  # +51: diaries of lines alone and what is none, leaderboards, comments of one word, commits of one line, broken runs.
     "experiments": 2866,  # +8: what a failing command printed last.
-    "trail": 3489,  # +11: sections that label their outcome. +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
+    "trail": 3492,  # +11: sections that label their outcome. +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
     "site": 2237,  # +2: formulas. +14: a page is made again only where what it shows changed.
     "research": 2211,
     "profiles": 1550,
-    "refuted": 1915,  # +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
+    "refuted": 1919,  # +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
     "slices": 1672,  # +2: what sources dispute, where no target is named.
     "lint": 1217,  # +2: names in wikis of wikilinks. +113: what the hypothesis index and the profile index may hold.
     "indexes": 1080,

@@ -293,11 +293,18 @@ def test_metrics_of_the_front_matter_are_taken_as_they_stand():
         ("compile with -O3 -march=native", {"-O3": "", "-march": "native"}),
         ("block size 512 → 256 for bf16", {"block size": "256"}),
         ("replace std.sort by radix_sort at bs4", {"std.sort": "", "radix_sort": "", "bs": "4"}),
+        ("halve the batch size 2**18 -> 2**17", {"batch size": "2**17"}),
+        ("TOTAL_BATCH=2^19", {"TOTAL_BATCH": "2^19"}),
         ("see results.md and run 7", {}),
     ],
 )
 def test_levers_are_found_in_free_text(text, levers):
     assert {lever.name: lever.value for lever in levers_in(text)} == levers
+
+
+@pytest.mark.parametrize(("value", "number"), [("2**10", 1024), ("2^10", 1024), ("1 << 10", 1024), ("3<<2", 12), ("8*2", 16), ("2**900", None), ("12345**9", None)])
+def test_a_value_may_be_a_product_or_a_power(value, number):
+    assert number_of(value) == number
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,18 @@ _HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A proposal as the tables are asked about it: what it pulls."""
+    """A proposal as the tables are asked about it: what it pulls, and the targets (`kin`) of which a card counts as one of its own."""
 
     text: str
     target: str
     at: Moment | None
     aim: Aim
     pulls: dict[str, Move]
+    kin: tuple[str, ...]
+
+    def kinship(self, target: str) -> float:
+        """How much a card of a target counts."""
+        return 1.0 if not self.target or target in self.kin else _HALF
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +146,9 @@ class Gate:
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
         aim, text = aim_of_proposal(proposal.text, proposal.levers), in_digits(proposal.text)
-        question = _Question(
-            text,
-            target,
-            at,
-            aim,
-            self.rarity.pulls(aim, target),
-        )
+        # Where no other target has runs, what names none is about this one.
+        kin = (target,) if {*targets(self.db)} - {target} else (target, "")
+        question = _Question(text, target, at, aim, self.rarity.pulls(aim, target), kin)
         best: dict[str, _Meeting] = {}
         meetings = (self._meeting(question, *ranked) for ranked in self._ranked(question))
         for met in sorted(meetings, key=lambda m: (-m.score, m.card.evidence)):
@@ -207,7 +208,7 @@ class Gate:
             where t.term in ({",".join("?" * len(terms))}){earlier}"""
         for term, number, weight, target in self.db.execute(query, [*terms, *(question.at or ())]):
             place = number, target
-            worth = weights[term] * weight * rare(term) * _kinship(question.target, target)
+            worth = weights[term] * weight * rare(term) * question.kinship(target)
             sums[place] += worth
             most[place] = max(most[place], worth)
             if weight > REASON:
@@ -252,16 +253,16 @@ class Gate:
         own = (
             not card.is_statement
             and card.status != "tried"
-            and _kinship(question.target, card.target) == 1.0
+            and question.kinship(card.target) == 1.0
         )
         decides = alike.decides and (own or kind == "same-value")
-        whole = _kinship(question.target, card.target) * decides
+        whole = question.kinship(card.target) * decides
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
         near = score >= _ALIKE or own and _name_words(card.evidence) <= question.aim.terms.keys()
         speaks = (
-            near and question.target in ("", card.target) and not _apart(question.aim, card.aim)
+            near and question.kinship(card.target) == 1.0 and not _apart(question.aim, card.aim)
         )
         worth = round(min(1.0, score * (_HALF if card.is_statement else 1.0)), 3)
         return _Meeting(card, kind, lever, worth, decides, speaks)
@@ -299,10 +300,6 @@ def _match(question: _Question, met: _Meeting) -> Match:
         acknowledged=_acknowledged(question, card, differs=bool(diffs)),
         source="statement" if card.is_statement else "experiment",
     )
-
-
-def _kinship(mine: str, other: str) -> float:
-    return 1.0 if not mine or mine == other else _HALF
 
 
 def _apart(mine: Aim, theirs: Aim) -> bool:

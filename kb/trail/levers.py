@@ -24,10 +24,10 @@ class Mention(NamedTuple):
     before: str = ""
 
 
-# A number as code and prose write it: 4096, 1,024, 0.1, 6e-4, 64k, 64 KiB, 8GB.
-_NUMBER = r"\d[\d.,_]*(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT]i)\b|[kKMG]\b)?"
+# A number as code and prose write it: 4096, 1,024, 0.1, 6e-4, 64k, 64 KiB, 8GB, 2**19.
+_NUMBER = r"\d[\d.,_]*(?:(?:\*\*|\^)\d+)?(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT]i)\b|[kKMG]\b)?"
 # What stands behind a name: a word of code, 1 << 16, 64*1024, 64 KiB.
-_VALUE = r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
+_VALUE = r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*\*?|\^)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
 _THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?:(?P=name)[=\s]+)?(?P<then>{_NUMBER})(?![\w.]*[%\w]))?"
 # What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block
@@ -89,7 +89,7 @@ _PATTERNS = (
     ),
     regex(
         rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]*+ )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
-        rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d|['’]s){_THEN}",
+        rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+|(?:\*\*|\^)\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d|['’]s){_THEN}",
         re.IGNORECASE,
     ),
 )
@@ -245,7 +245,7 @@ _QUANTITY = regex(
 )
 _SIZES = ("", "k", "m", "g", "t")
 # Longer numbers are no settings, and no number that code can hold.
-_MADE = regex(r"(\d[\d_]{0,17})\s?(<<|\*)\s?(\d[\d_]{0,17})")
+_MADE = regex(r"(\d[\d_]{0,17})\s?(<<|\*\*?|\^)\s?(\d[\d_]{0,17})")
 
 
 @lru_cache(maxsize=4096)
@@ -270,7 +270,7 @@ def _factor_of(spelling: str) -> float | None:
 def number_of(value: str) -> float | None:
     """Number of a lever's value; None for any other word.
 
-    `8k`, `8 KiB` and `8kB` are 8192 as sizes of code are, `1,024`, `1_024`, `0x400` and `1 << 10` are 1024, `500ms` and
+    `8k`, `8 KiB` and `8kB` are 8192 as sizes of code are, `1,024`, `1_024`, `0x400`, `1 << 10` and `2**10` are 1024, `500ms` and
     `500 milliseconds` are 0.5, `90%` is 0.9.
     """
     text = value.strip()
@@ -279,7 +279,10 @@ def number_of(value: str) -> float | None:
         return factor and float(m["number"].replace(",", "").replace("_", "")) * factor
     if m := _MADE.fullmatch(text):
         a, b = int(m[1].replace("_", "")), int(m[3].replace("_", ""))
-        return float(a * b) if m[2] == "*" else float(a << b) if b < 64 else None
+        if m[2] == "*":
+            return float(a * b)
+        base = 2 if m[2] == "<<" else a
+        return float(base**b * (a if m[2] == "<<" else 1)) if b < 64 and base < 1000 else None
     return float(int(text, 16)) if re.fullmatch(r"0[xX][\da-fA-F]{1,16}", text) else None
 
 
