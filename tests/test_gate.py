@@ -225,6 +225,10 @@ LATER = "The first kernel merges what the second splits, but there is no corresp
         ("A model at that rate takes 30 GB/s of memory.", "A model at that rate takes 30 Gb/s of memory.", "refused"),
         ("The link gives 90 GB/s per axis on the P, 45 GB/s on the E.", "The link gives 45 MB/s on the E.", "refused"),
         ("The memory of the E moves 8.1×10¹¹ B/s.", "The memory of the E moves 810 GB/s.", "enters"),
+        # Bounds behind markup, and in other words.
+        ("A star is shown if the p-value is less than `0.05`.", "A star is shown if the p-value is below 0.05.", "enters"),
+        ("A star is shown if the p-value is less than `0.05`.", "A star is shown if the p-value is above 0.05.", "doubted"),
+        ("The runtime leaves on the order of 6 KB at its end.", "The runtime leaves about 6 kB at its end.", "enters"),
         # What a printed page fills to its margin is no table.
         (PRINTED, "Preset 0 is faster than level 9 while compressing much better.", "doubted"),
         # A share of two counts is no third one.
@@ -238,3 +242,9 @@ def test_what_a_claim_adds_to_its_quote_drops_from_it_or_puts_in_its_place(text,
     quote = text.strip().rstrip(".") if text is not PRINTED else "Preset 0  is  sometimes  faster than level 9  while\ncompressing  much  better"
     ruling = ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))])
     assert ("doubted" if ruling.undecided else "refused" if ruling.reason else "enters") == outcome, ruling.reason
+
+
+def test_a_claim_may_spell_out_the_abbreviation_of_its_quote():
+    text = "Ragged Paged Attention (RPA) is the kernel of decoding. Unlike Flash Attention, RPA is memory-bound.\n"
+    claim, quote = "Ragged Paged Attention is memory-bound.", "Unlike Flash Attention, RPA is memory-bound"
+    assert not ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))]).reason

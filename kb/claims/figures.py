@@ -33,7 +33,7 @@ _BOUNDS_BEFORE = re.compile(
     r"|(?P<not>(?:no|not|n['’]t)\s(?:\w+\s){0,2}?(?:(?:more|\w+er) than|above|over|beyond|exceed\w*))"
     r"|(?P<less>up to(?: an? (?:\w+ ){1,3}of)?|at most|at or below|(?:less|fewer|smaller|shorter|lower|narrower|cooler|older|earlier) than|under|below|before|prior to|maximum|within|as much as)"
     r"|(?P<more>at least|at or above|(?:more|(?!rather|other)\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)"
-    r"|(?P<about>about|around|roughly|approximately|nearly|almost|circa|some))\s*$",
+    r"|(?P<about>about|around|roughly|approximately|nearly|almost|circa|some|o[nf] the order of))[\s`*_]*$",
     re.IGNORECASE,
 )
 _BOUNDS_BEHIND = re.compile(

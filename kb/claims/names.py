@@ -96,7 +96,7 @@ def nearest_names(case: ClaimCase) -> str:
     """No name of the same form that the claim leaves out stands nearer: in the quote, or, where the claim's comes from anywhere in the
     source, around the quote. There a plain word with a capital is a person as often as a thing.
     """
-    quoted = forms_of(case.quote)
+    quoted = forms_of(case.spelt_out(case.quote))
     around = [case.spelt_out(text) for text in (case.about, case.meant, case.lead)]
     near = {key: form for text in around for key, form in forms_of(text).items()}
     coded = {key: form for key, form in near.items() if form != "word"}

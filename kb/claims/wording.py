@@ -78,7 +78,7 @@ _LIMIT = re.compile(
 )
 # What it is quoted for: "with …", "on …", and what else opens a clause.
 _PHRASE = re.compile(
-    r"(?:\b(?:with|without|on)|^\W*(?:in|at|during|after|before|from))\s(?P<what>(?!(?:it|they|none|which|that)\b|[^,.;]*\b(?:this|these|those|such)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
+    r"(?:\b(?:with|without|on)|^\W*(?:in|at|during|after|before|from))\s(?P<what>(?!(?:it|they|none|which|that|the order)\b|[^,.;]*\b(?:this|these|those|such)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
     re.IGNORECASE,
 )
 
