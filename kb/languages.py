@@ -10,12 +10,12 @@ from collections.abc import Mapping
 VERDICTS: Mapping[str, str] = {
     "invalid": "ungültig invalide inválid 作废 作廢 無効 무효",
     "crash": (
-        "abgestürzt absturz fehlgeschlagen abgebrochen abbruch planté échoué échec caído fallid falló travou falhou fallit упал ошибк сбой "
+        "abgestürzt absturz fehlgeschlagen abgebrochen abbruch planté échoué échec gecrasht vastgelopen mislukt caído fallid falló travou falhou fallit упал ошибк сбой "
         "崩溃 崩潰 报错 錯誤 错误 クラッシュ エラー 크래시 오류"
     ),
     "refuted": (
         "verworfen widerlegt abgelehnt zurückgenommen zurückgerollt gescheitert rejeté réfuté infirmé abandonné écarté rechazad "
-        "descartad refutad revertid rejeitad respint scartat confutat verworpen weerlegd отклон отверг опроверг откачен "
+        "descartad refutad revertid rejeitad respint scartat confutat verworpen weerlegd afgewezen teruggedraaid отклон отверг опроверг откачен "
         "不成立 不采用 不採用 否定 否决 驳回 駁回 拒绝 废弃 廢棄 放弃 回滚 回滾 证伪 证否 失败 失敗 棄却 却下 反証 기각 폐기 반증"
     ),
     "inconclusive": (
@@ -24,10 +24,10 @@ VERDICTS: Mapping[str, str] = {
     ),
     "supported": (
         "bestätigt übernommen angenommen bewährt behalten confirmé retenu adopté validé gardé confirmad aceptad adoptad mantenid aceit "
-        "adotad confermat accettat adottat mantenut bevestigd aangenomen подтвержд принят оставлен 成立 采纳 采用 採用 採納 确认 確認 "
+        "adotad confermat accettat adottat mantenut bevestigd aangenomen behouden подтвержд принят оставлен 成立 采纳 采用 採用 採納 确认 確認 "
         "证实 保留 上线 支持 채택 확인 유지"
     ),
-    "baseline": "ausgangswert vergleichswert référence línea-base базов 基线 基線 ベースライン 베이스라인",
+    "baseline": "ausgangswert vergleichswert uitgangspunt référence línea-base базов 基线 基線 ベースライン 베이스라인",
 }
 
 # What says that a run is still to end.
@@ -101,9 +101,9 @@ LABELS: Mapping[str, str] = {
     "mechanism": "mechanismus wirkweise begründung mécanisme mecanismo meccanismo механизм 机制 機制 原理 仕組み 메커니즘",
     "predicted signal": "erwartung vorhersage attendu prédiction esperado predicción previsione ожидание 预期 預期 予測 예상",
     "falsification criterion": "abbruchkriterium widerlegt-wenn critère criterio критерий 判据 反証条件 기준",
-    "verdict": "fazit urteil entscheidung verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 判断 決定 판정 결정",
+    "verdict": "fazit urteil entscheidung besluit oordeel verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 判断 決定 판정 결정",
     "result": "ergebnis résultat resultado risultato resultaat результат 结果 結果 결과",
-    "status": "stand état estado stato статус 状态 狀態 ステータス 상태",
+    "status": "stand état statut estado stato статус 状态 狀態 ステータス 상태",
     "date": "datum fecha data дата 日期 日付 날짜",
     "title": "titel titre título titolo название 标题 標題 タイトル 제목",
     "tags": "schlagworte étiquettes etiquetas теги 标签 標籤 タグ 태그",
@@ -112,14 +112,14 @@ LABELS: Mapping[str, str] = {
 # Stems of what is measured, by the side that is better; what a run consumes beside its aim is told apart.
 METRICS: Mapping[str, str] = {
     "lower": (
-        "latenz laufzeit dauer zeit verlust fehler kosten latence temps durée perte erreur coût latencia tiempo duración pérdida tempo "
+        "latenz laufzeit dauer zeit verlust fehler kosten doorlooptijd looptijd duur tijd fout latence temps durée perte erreur coût latencia tiempo duración pérdida tempo "
         "время задержк потер ошибк 延迟 延遲 耗时 时间 時間 损失 損失 误差 誤差 错误率 困惑度 回撤 成本 処理時間 遅延 誤り率 지연 시간 손실 오류"
     ),
     "higher": (
-        "durchsatz genauigkeit trefferquote débit exactitude rendimiento exactitud precisión точност пропускн 夏普 收益 吞吐 准确率 準確率 "
+        "durchsatz genauigkeit trefferquote doorvoer nauwkeurigheid débit exactitude rendimiento exactitud precisión точност пропускн 夏普 收益 吞吐 准确率 準確率 "
         "精度 召回 正解率 スループット 정확도 처리량"
     ),
-    "resource": "speicher mémoire memoria памят 内存 显存 メモリ 메모리",
+    "resource": "speicher geheugen mémoire memoria памят 内存 显存 メモリ 메모리",
 }
 
 # Folders by page type.

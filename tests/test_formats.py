@@ -1092,3 +1092,111 @@ def test_a_table_of_scores_alone_is_none_of_runs(log):
         board = f"| {column} | name | score |\n|---|---|---|\n| {things[0]} | base | 12 |\n| {things[1]} | other | 15 |\n"
         assert not told(log("table.md", board))["runs"], board
         assert not told(log("table.md", board.replace(column, "#")))["runs"], column
+
+
+def test_a_no_whose_reason_says_that_it_broke_or_was_stopped_is_no_idea_that_failed(log):
+    why = ("baseline", "better", "node preempted", "compile error", "OOM at batch 64", "error rose", "worse than best", "a wider network")
+    rows = [{"exp": n, "loss": 2 - n / 10, "accepted": n < 2, "why": w} for n, w in enumerate(why)]
+    assert counts(told(log("a.jsonl", jsonl(*rows)))) == (8, 2, 3, 2, 0, 1)
+    assert counts(told(log("b.csv", "trial,ms,accepted,why\n1,12,yes,\n2,,no,node preempted\n3,14,no,slower\n"))) == (3, 1, 1, 0, 0, 1)
+    # A loop that says itself what it did is believed.
+    assert told(log("c.csv", "trial,ms,status,why\n1,12,keep,\n2,,discard,node preempted\n"))["discarded"] == 1
+
+
+def test_what_improved_was_kept_where_a_loop_says_nothing_else(log):
+    rows = [{"n": n, "val_loss": v, "result": r} for n, (v, r) in enumerate(((2.0, "IMPROVED"), (1.9, "IMPROVED"), (2.2, "REGRESSED"), (1.9, "UNCHANGED")))]
+    assert counts(told(log("a.jsonl", jsonl(*rows)))) == (4, 2, 1, 0, 0, 1)
+    flags = [{"params": {"alpha": n}, "loss": 2 - n, "improved": n == 1} for n in range(3)]
+    assert counts(told(log("b.json", json.dumps(flags))))[:3] == (3, 1, 2)
+    decided = [{**r, "status": s} for r, s in zip(rows, ("keep", "discard", "discard", "keep"), strict=True)]
+    assert counts(told(log("c.jsonl", jsonl(*decided))))[:3] == (4, 2, 2)
+
+
+def test_a_list_that_is_called_one_of_runs_goes_before_longer_ones(log):
+    text = "cards:\n" + "".join(f"  - {{label: c{n}, value: {n}}}\n" for n in range(4)) + "experiments:\n" + "".join(f"  - {{id: e{n}, accuracy: 0.{n}, status: completed}}\n" for n in (4, 5))
+    assert [r.label for r in runs_of(log("a.yaml", text))] == ["e4", "e5"]
+
+
+def test_rows_that_are_numbered_as_runs_are_need_no_metric_whose_better_side_is_known(log):
+    day = "# Log\n\n## {}\n\n| Iteration | Public score | Result |\n|---|---:|---|\n| 1 | 805.7 | The repeat was weak. |\n| 2 | 849.7 | Improved a little. |\n"
+    said = told(log("log.md", day.format("2026-06-13") + day.format("2026-06-12").removeprefix("# Log\n")))
+    assert (said["runs"], said["kept"], said["segments"][0]["metric"]) == (4, None, "Public score")
+    table = "| run_id | model | data | test | val | notes |\n|---|---|---|---|---|---|\n| 20260428_143916 | pop | 50m | 58.0 | 57.2 | первая |\n| 20260429 | als | 50m | 22.9 | 22.6 | вторая |\n"
+    said = told(log("runs.md", "# Прогоны\n\n" + table))
+    assert (said["runs"], said["segments"][0]["metric"]) == (2, "test")
+    for head in ("Round | Opponent | Score | Notes", "Iteration | Weeks | Team | Goal", "# | Team | Score | Goal"):
+        rows = f"| {head} |\n|---|---|---|---|\n| 1 | 3 | 4 | b |\n| 2 | 5 | 1 | d |\n"
+        assert not told(log("none.md", rows))["runs"], head
+
+
+def test_columns_of_other_languages_are_known_by_what_they_are_in_english(log):
+    table = "| nr | wijziging | doorlooptijd (ms) | besluit |\n|---|---|---|---|\n| 1 | niets | 120 | uitgangspunt |\n| 2 | cache | 98 | behouden |\n| 3 | threads | 131 | verworpen |\n| 4 | mmap | - | gecrasht |\n"
+    said = told(log("proeven.md", table))
+    assert (*counts(said), said["best"]["value"]) == (4, 1, 1, 1, 0, 1, 98)
+
+
+def test_beside_numbered_runs_a_heading_is_one_where_it_says_so_and_a_sentence_may_end_in_bold(log):
+    text = ("# Log of 2026-08-25\n\n## Baseline (T0)\n\n12 ms.\n\n## Methodology\n\n- Killed a stray process.\n\n### E1: wild copy\n**json +21 %, text ±0.** Kept + committed.\n\n"
+            "### E2: prune — REJECTED\n14 ms.\n\n### E3: copies — measuring\nPlain copies at the end (and guard-fail tails).\n")
+    assert counts(told(log("log.md", text))) == (3, 1, 1, 0, 0, 1)
+
+
+LINES = {
+    "mon.txt": ("Mon 13:05 baseline 41.2 tok/s\nMon 13:40 flash attention 55.0 tok/s -> keep\nMon 14:20 int8 cache 48.1 tok/s -> revert\nTue 09:10 cuda graphs: OOM\nTue 09:45 batch 4 61.3 tok/s -> keep\n", (5, 2, 1, 1, 0, 1), 61.3),
+    "days.md": ("# Diary\n\n3 March 2025: jemalloc, 412 ms -> 380 ms, kept\n4 March 2025: huge pages, 391 ms, reverted\n6 Mar: PGO, 342 ms, kept\n", (3, 2, 1, 0, 0, 0), 342),
+    "bold.md": ("# Quants\n\n**#1** q4_0 — ppl 6.21, 31 tok/s ✔\n**#2** q5_0 — ppl 6.02, 28 tok/s ✔\n**#3** q3_K — ppl 7.90, 36 tok/s ✘\n**#4** q2_K — crashed on load\n", (4, 2, 1, 1, 0, 0), 6.02),
+    "iter.log": ("iter 1: loss=2.310 accepted [seed 3]\niter 2: loss=2.251 accepted [lr=3e-4]\niter 3: loss=2.402 rejected [lr=1e-3]\niter 4: loss=nan crashed [lr=1e-2]\n", (4, 2, 1, 1, 0, 0), 2.251),
+    "trial.md": ("# Notes\n\nTrial 1. Everything as it was. 41.0 fps. Baseline.\n\nTrial 2. I set the tile to 32,\nwhich fits the cache. 44.1 fps. Kept.\n\nTrial 3. I set the tile to 64. 39.0 fps. Reverted.\n", (3, 1, 1, 0, 0, 1), 44.1),
+    "heads.md": ("# Tuning\n\n## T1 — fused softmax\n118 → 104 ms. Kept.\n\n## T2 — persistent kernel\n104 → 109 ms. Reverted.\n", (2, 1, 1, 0, 0, 0), 104),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_begin_with_a_day_an_hour_or_the_name_of_a_run(log, name):
+    text, wanted, best = LINES[name]
+    said = told(log(name, text))
+    assert (*counts(said), said["best"]["value"]) == (*wanted, best)
+
+
+@pytest.mark.parametrize("form", ["[20:58:3{0}] step {0}00, loss 2.{1}\n", "2025-05-24 20:58:3{0} loss=2.{1}\n", "iter {0}0: loss 2.{1}, time 12.{0}ms\n", "epoch {0}: loss=2.{1} acc=0.{0}\n", "Step {0}. Press the key. It takes {1} s.\n\n"])
+def test_lines_that_say_the_same_of_every_step_are_no_runs(log, form):
+    assert not told(log("train.md", "".join(form.format(n, 9 - n) for n in range(9))))["runs"]
+
+
+@pytest.mark.parametrize("text", [
+    "**#1** crash on load ✔\n**#2** slow start ✔\n**#3** typo ✘\n",
+    "Mon 13:05 meeting opened\nMon 13:20 budget accepted\nMon 13:40 proposal rejected\nMon 14:00 closed\n",
+    "# Guide\n\n## T1 — install\nTakes 5 minutes.\n\n## T2 — run\nTakes 2 s.\n",
+])
+def test_issues_minutes_and_guides_are_no_diary(log, text):
+    assert not told(log("page.md", text))["runs"]
+
+
+def test_changes_with_a_result_in_words_are_runs_where_rows_are_dated_or_a_heading_says_what_became_of_them(log):
+    dated = "# Log\n\n| date | change | result (per batch size, 24 h) |\n|---|---|---|\n| 08-26 | graphs | boots; no figures yet |\n| 08-27 | chunk 16384 | OOM (3.77 GiB); back to 8192 |\n| 09-02 | `--ep 4 → 1` | +4% b1, +3% b2 |\n"
+    said = told(log("tuning-log.md", dated))
+    assert (said["format"], said["runs"], said["kept"]) == ("logmd", 3, None)
+    table = "| Change | {} | Why it failed |\n|---|---|---|\n| BLOCK_K 128 | +2% on all shapes | spills |\n| stages 4 | 1 % at most | saturated |\n\n"
+    said = told(log("b.md", f"# Log\n\n### Changes that paid off (applied)\n\n{table.format('Impact')}### Changes that were rejected (tried and measured)\n\n{table.format('Result')}"))
+    assert counts(said)[:3] == (4, 2, 2) and {s["metric"] for s in said["segments"]} == {""}
+    for text in (dated.replace("result (per batch size, 24 h)", "author"), "| Date | Change | Result |\n|---|---|---|\n| 3 March | budget | Ann writes it anew |\n| 4 March | office | Bob looks for 2 rooms |\n| 5 March | tea | it stays as it was |\n"):
+        assert not told(log("none.md", text))["runs"]
+
+
+def test_an_index_and_figures_of_no_side_are_data_and_no_runs(log):
+    assert not told(log("submission.csv", "ID,item_cnt_month\n0,0.69\n1,0.27\n2,1.03\n"))["runs"]
+    for head in ("ID,val_loss", "run,points", "id,score"):
+        assert told(log("a.csv", f"{head}\n0,0.69\n1,0.27\n2,1.03\n"))["runs"] == 3, head
+
+
+def test_of_a_log_of_events_runs_are_the_kind_that_says_most_and_none_where_the_event_is_the_status(log):
+    rounds = [{"event": "round_complete", "round": n, "promoted": False, "score": 88 + n, "elapsed_s": n} for n in range(3)]
+    events = [{"event": "start", "baseline_score": 88}, *rounds, {"event": "stop", "round": 3, "score": 90, "reason": "3 rounds"}]
+    assert counts(told(log("a.jsonl", jsonl(*events))))[:3] == (3, 0, 3)
+    decided = [{"event": e, "id": n, "loss": 2 - n} for n, e in enumerate(("keep", "discard", "keep"))]
+    assert told(log("b.jsonl", jsonl(*decided)))["runs"] == 3
+
+
+def test_a_section_of_failures_holds_ideas_that_failed(log):
+    text = "# Log\n\n## What worked\n\n- Arena: 61 -> 74 MB/s\n- Reuse: 74 -> 78 MB/s\n\n## Failed experiments\n\n- SIMD: 78 -> 71 MB/s\n- Threads: 78 -> 70 MB/s\n"
+    assert counts(told(log("log.md", text)))[:4] == (4, 2, 2, 0)

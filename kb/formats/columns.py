@@ -12,6 +12,7 @@ from kb.run.direction import direction_from, direction_of, is_resource, word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import SIGNS, is_status, outcome_of, status_words
+from kb.schema import FIELD_NAMES
 
 # What a column is for.
 ColumnRole = Literal[
@@ -31,22 +32,20 @@ _CODE = word_set(
 _TIME = word_set(
     "date datetime timestamp time created created_at started started_at finished when ts utc"
 )
-_DAYS = word_set("date datetime timestamp utc")
-STATUS = word_set("status verdict decision 结论 判定 ergebnis statut estado статус entscheidung")
+DAYS = word_set("date datetime timestamp utc")
+STATUS = word_set("status verdict decision")
 # Names under which statuses stand as often as other things: believed by their cells.
 _STATUS_TOO = word_set("outcome state result disposition action kind kept keep keep_discard ok")
 # A column `kept` of yes and no.
 _DECIDING = word_set(
-    "kept keep accepted accept adopted adopt merged promoted retained is_kept was_kept"
+    "kept keep accepted accept adopted adopt merged promoted retained is_kept was_kept improved"
 )
-_YES = word_set("true yes y 1 ✓ ✅")
-_NO = word_set("false no n 0 ✗ ❌")
 CHECKS = word_set(
     "correct correctness check checks tests test parity valid is_valid passed tests_passed "
     "checks_passed verified ok guard typecheck lint"
 )
-_PASSED = word_set("ok pass passed true yes 1 ✓ ✅")
-_FAILED = word_set("fail failed false no 0 wrong ✗ ❌")
+_PASSED = word_set("ok pass passed true yes y 1 ✓ ✅")
+_FAILED = word_set("fail failed false no n 0 wrong ✗ ❌")
 TEXT = tuple(
     "description desc change_description change changes change_summary experiment hypothesis idea what "
     "what_changed mutation mutations modification modifications approach strategy summary title details "
@@ -55,7 +54,7 @@ TEXT = tuple(
 REASON = tuple(
     "key_finding finding findings failure_reason rollback_reason insight insights takeaway notes note "
     "reason why lesson lessons learned learnings conclusion observation observations analysis comment "
-    "comments remark remarks error detail".split()
+    "comments remark remarks error detail why_it_failed".split()
 )
 # `experiment_desc` and `run_notes` say whose words they are; what they are is said by the last word.
 _WHOSE = word_set("experiment exp run trial iteration iter candidate short brief main key")
@@ -101,12 +100,13 @@ ABSENT = word_set("n/a na none null inf")
 
 @lru_cache(4096)
 def key_of(name: str) -> str:
-    """A header cell as a word: `Key Finding` gives key_finding, `tags.decision` decision, `#` stays."""
+    """A header cell as a word: `Key Finding` gives key_finding, `tags.decision` decision, `Besluit` verdict, `#` stays."""
     name = bare(name)
     name = name.removeprefix("metrics.").removeprefix("tags.")
     if name in ("#", "№"):
         return "#"
-    return re.sub(r"[^\w%Δ]+", "_", name.lower().replace("#", "")).strip("_")
+    key = re.sub(r"[^\w%Δ]+", "_", name.lower().replace("#", "")).strip("_")
+    return FIELD_NAMES.get(key, key).replace(" ", "_")
 
 
 def key_words(name: str) -> frozenset[str]:
@@ -173,7 +173,10 @@ class LogColumn:
 def status_weight(column: LogColumn) -> float:
     """How likely a column holds the statuses; 0 where it does not."""
     key, share = column.key, column.status_share
-    if _DECIDING & key_words(column.name) and column.share(lambda c: c.lower() in _YES | _NO) == 1:
+    if (
+        _DECIDING & key_words(column.name)
+        and column.share(lambda c: c.lower() in _PASSED | _FAILED) == 1
+    ):
         return 2.5
     if key in STATUS and share > 0:
         return 3 + share + 2 * bool(column.outcomes & DECIDED)
@@ -191,8 +194,8 @@ def outcome_in(name: str, cell: str) -> Outcome:
     """Outcome that a cell of a status column states: a status word, or yes and no below `kept`."""
     cell = bare(cell)
     key = key_of(name)
-    if cell.lower() in _YES | _NO and _DECIDING & key_words(name):
-        return Outcome.KEPT if cell.lower() in _YES else Outcome.DISCARDED
+    if cell.lower() in _PASSED | _FAILED and _DECIDING & key_words(name):
+        return Outcome.KEPT if cell.lower() in _PASSED else Outcome.DISCARDED
     if key in STATUS | _STATUS_TOO and cell in SIGNS:
         return SIGNS[cell]
     return Outcome.DISCARDED if cell.lower() == "loss" else outcome_of(cell)
@@ -206,7 +209,7 @@ def check_outcome(cell: str) -> str:
 
 def is_setting(name: str) -> bool:
     """Whether a name is one of what a change sets rather than measures."""
-    key = key_of(name)
+    key = key_of(name.partition(" (")[0])
     words = key.split("_")
     set_of = words[0] in _SETS and len(words) > 1
     letter = len(bare(name)) < 3 and bare(name).isalpha() and bare(name).isupper()
@@ -228,7 +231,7 @@ def role_of(column: LogColumn) -> ColumnRole:
         return "metric" if known and "speedup" in words_of(column.name) else "delta"
     if not column.headed:
         return _role_of_cells(column)
-    if known or is_aim(key) and (numeric or not filled):
+    if known and key not in REASON or is_aim(key) and (numeric or not filled):
         return "metric"
     if own_word(key) in {*TEXT, *REASON}:
         return "text"
@@ -250,7 +253,7 @@ def _marking_role(column: LogColumn) -> ColumnRole | None:
     """Role of a column that marks a run: its rank, time, number or code; None where it does not."""
     key, words = column.key, key_words(column.name)
     moments = [*map(moment, column.filled)]
-    clock, day = (words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & _DAYS)
+    clock, day = (words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & DAYS)
     if key in _RANK:
         return "rank"
     if any(moments) and (day or clock and all(moments)) or key in _TIME and not moments:
@@ -311,7 +314,9 @@ def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:
     after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
     aims = after or [c for c in common if is_aim(c.key)]
     own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
+    # What stands alike on every row was set.
     plain = [c for c in own if any(map(quantity_of, c.cells))]
+    plain.sort(key=lambda c: (len({*c.filled}) == 1, not is_held_out(c.name)))
     return next(iter(aims or rivals_of(own) or plain or common), None)
 
 

@@ -32,6 +32,7 @@ from kb.run.direction import direction_of
 from kb.run.record import Outcome
 from kb.run.status import MARKS, NOT_BEGUN, is_status, outcome_of, status_words
 from kb.schema import FIELD_NAMES, label_kind
+from kb.text.numbers import numbers_in
 
 _ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
 BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
@@ -78,8 +79,10 @@ class TextEntry:
         # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
         texts += texts[-1].split()[:1] if self.unit.title.endswith("]") and texts else []
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
-        # `unroll 4: 110 ms kept`.
-        texts += self.pieces[-1].split()[-1:] if self.pieces[-1][:1].isdigit() else []
+        # `unroll 4: 110 ms kept`, `loss=2.31 accepted [seed 3]`, `loss=nan crashed`.
+        last = BRACKETS.sub("", self.pieces[-1][:LONGEST]).rstrip()
+        numbers = [n.end for n in numbers_in(last)] or [last.rfind(" ")] * ("=" in last)
+        texts += [last[end:].strip() for end in numbers[-1:]]
         words = [word for text in texts if (word := status_in(text))]
         words += [mark for mark in MARKS if mark in self.unit.title]
         decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
@@ -109,6 +112,15 @@ def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
     for clause in CLAUSES.split(unit.title, maxsplit=1)[1:]:
         entry.spoken += spoken_in(clause)
     _gather(entry, unit, runs, "")
+    if unit.level == ITEM_LEVEL and not entry.spoken:
+        # What was tried and its figure may be one clause: the last with a unit, else one by the word before it.
+        clause = CLAUSES.split(unit.title, maxsplit=1)[0][:LONGEST]
+        last = [
+            n for n in [*numbers_in(clause)][-1:] if n.unit and not (n.about or n.bound or n.high)
+        ]
+        entry.spoken += [("", clause[n.start : n.end].strip(), n.unit) for n in last] or [
+            (name.rpartition(" ")[2], *rest) for name, *rest in spoken_in(clause)
+        ]
     return entry
 
 
@@ -179,22 +191,29 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
         entry.continued = before
 
 
-def _lines_of(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
+def _lines_of(entries: list[TextEntry]) -> list[TextEntry]:
     """Which items of a list that is the whole text are runs: in a diary, a stamped line a run, most say how they came out or give one figure."""
     texts = [e.unit.line.text for e in entries]
     if 2 * sum(bool(_LEVELS.intersection(x[:80].split())) for x in texts) > len(entries):
         return []
     stamped = sum(bool(_STAMP.match(x) or DAY.search(x[:20])) for x in texts)
-    times = Counter(n for f in with_spoken(entries) for n in f if n != "value")
-    alike = min(stamped, max(times.values(), default=0))
-    runs = [e for e in entries if e.status or e.spoken or figures_of(e)]
-    most = max(alike, sum(bool(e.status) for e in entries))
+    figures = with_spoken(entries)
+    times = Counter(n for f in figures for n in f if n != "value")
+    # What a program prints says the same of every step.
+    words = {"".join(c for c in e.unit.title if c.isalpha()) for e in entries}
+    alike = min(stamped, max(times.values(), default=0)) if 2 * len(words) > len(entries) else 0
+    runs = [e for e, f in zip(entries, figures, strict=True) if e.status or e.spoken or f]
+    measured = 2 * len([*filter(None, figures)]) >= len(entries)
+    most = max(alike, measured * sum(bool(e.status) for e in entries))
     return runs if 2 * most > len(entries) > 2 else []
 
 
-def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
+def _runs_among(
+    kind: str, entries: list[TextEntry], accepted: Sequence[TextUnit]
+) -> list[TextEntry]:
     """Which units of one kind are runs: what is called one; what stands below a word of its own, where most say how they came out; items
-    of a list below a status alone, or of which most were decided; other headings where most are, else those that were.
+    of a list below a status alone, or of which most were decided; other headings where most are, else those that were: beside runs that are
+    numbered by what a heading says itself.
     """
     decided = [e for e in entries if e.outcome is not Outcome.OTHER]
     stated = [e for e in entries if e.status]
@@ -209,6 +228,10 @@ def _runs_among(kind: str, entries: list[TextEntry]) -> list[TextEntry]:
             labelled = [e for e in runs if e.unit.label]
             return labelled if 2 * len(labelled) >= len(runs) else runs
         case "" | "day":
+            if kind[0] == " " and any(u.label for u in accepted):
+                own = [outcome_of(e.declared or e.unit.section) in DECIDED for e in entries]
+                entries = [e for e, says in zip(entries, own, strict=True) if says]
+                decided = stated = entries
             if len(decided) * 2 >= len(entries) > 2:
                 return stated
             runs = [e for e in entries if e.outcome in DECIDED or e.unit.day and e.declared]
@@ -226,7 +249,9 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
         alike = [entry_of(u, runs) for u in units if u.kind == kind]
         begun = [e for e in alike if status_words(e.status) not in NOT_BEGUN]
         is_diary = len(alike) == len(units) and kind.startswith("list")
-        accepted += [e.unit for e in (_lines_of if is_diary else _runs_among)(kind, begun)]
+        accepted += [
+            e.unit for e in (_lines_of(begun) if is_diary else _runs_among(kind, begun, accepted))
+        ]
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
     first = entries[0].unit.line.number if entries else 0

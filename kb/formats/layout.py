@@ -14,6 +14,7 @@ from kb.formats.columns import (
     TEXT,
     ColumnRole,
     LogColumn,
+    is_aim,
     is_setting,
     key_of,
     outcome_in,
@@ -24,6 +25,7 @@ from kb.formats.columns import (
     status_weight,
     unit_of,
 )
+from kb.formats.outline import RUNS, part_of
 from kb.formats.reading import (
     SAMPLE,
     Ask,
@@ -34,7 +36,7 @@ from kb.formats.reading import (
 from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import to_quantity
 from kb.run.record import Outcome, Run
-from kb.run.status import is_status, status_words
+from kb.run.status import COMPARED, is_status, status_words
 
 _STEPS = word_set("step epoch global_step")
 # What fields in words are by their names, where another says what was tried.
@@ -94,7 +96,7 @@ class RecordLayout:
     search: bool = False
     decided: bool = False
     tells: bool = True
-    passes: bool = False
+    wins: Mapping[str, Outcome] = field(default_factory=dict)
     doubt: str = ""
     ends: frozenset[str] = frozenset()
     blank: str = " -–—"
@@ -137,6 +139,8 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     deciding = [columns[n] for n in statuses[:1]]
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(x.outcomes & DECIDED for x in deciding)
+    wins = {"pass": Outcome.KEPT} if decided and key_of(statuses[0]) in CHECKS else {}
+    wins = COMPARED if "improved" in words and not decided else wins
     roles = {n: table.roles.get(n) or table.others or role_of(c) for n, c in columns.items()}
     roles |= {x.name: "status" for x in deciding}
     if not table.others:
@@ -159,9 +163,9 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         direction,
         source,
         table.search or settings and "rank" not in roles.values() and not decided,
-        decided,
+        decided or bool(wins),
         bool(table.others) or _tells(columns, roles, statuses, headed=table.headed),
-        decided and "pass" in words and key_of(statuses[0]) in CHECKS,
+        wins,
         doubt if primary and others else "",
         frozenset(n for n in statuses if columns[n].ends),
         " " if any(x.signed for x in deciding) else " -–—",
@@ -201,11 +205,11 @@ def _tells(
     )
     outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
     # Entries in prose: words on the result, and on what was done or learned.
-    results = [c for c in columns.values() if c.key in ("result", "results", "outcome")]
+    results = [c for c in columns.values() if part_of(c.name) == "result"]
     spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
     worded = "text" in roles.values()
     reported = figures or worded and spoken or bool(outcomes - {Outcome.OTHER})
-    return reported and not _is_curve(columns, worded=worded or bool(statuses))
+    return reported and not _is_series(columns, roles, worded=worded or bool(statuses))
 
 
 def stated_way(text: str) -> Direction | None:
@@ -221,20 +225,22 @@ _BETTER = re.compile(
 )
 
 
-def _is_curve(columns: Mapping[str, LogColumn], *, worded: bool) -> bool:
-    """Whether the records are steps of a training, not experiments: a step, figures and no word, or a chart exported by W&B."""
+def _is_series(
+    columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole], *, worded: bool
+) -> bool:
+    """Whether the records are data, not experiments: steps of a training (a step, figures and no word), a chart exported by W&B, samples of
+    several metrics over the time of one run, or an index and figures of no side.
+    """
     exported = any(n.endswith("__MIN") for n in columns)
-    # Samples of several metrics over the time of one run.
     sampled = any(c.key in NAMING and len({*c.filled}) > 1 for c in columns.values())
     stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
-    return (
-        exported
-        or sampled
-        and not worded
-        or stepped
-        and not worded
-        and all(c.numeric or not c.filled for c in columns.values())
+    stepped = stepped and all(c.numeric or not c.filled for c in columns.values())
+    judged = any(
+        direction_of(n) or is_aim(c.key) or c.key.partition("_")[0] in RUNS
+        for n, c in columns.items()
     )
+    plain = {*roles.values()} <= {"id", "metric"} and not judged
+    return exported or plain or not worded and (sampled or stepped)
 
 
 def _worded(

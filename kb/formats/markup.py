@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from kb import KbError
-from kb.formats.outline import DECIDED, closing
+from kb.formats.outline import DECIDED, MONTH, NAMED, closing
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
@@ -18,9 +18,11 @@ _PROPERTY = re.compile(r"^\s*:([\w-]+):\s+(\S.*)$|^\s*:[\w-]+:\s*$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b")
 _PERSONS = re.compile(r"(?:Author|Commit|CommitDate|Merge):")
+# What a line of a diary begins with: a day, a weekday, an hour, a number.
 _BEGUN = re.compile(
-    r"(?:[\[(*]+(?=\d))?(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\])*]*[\s:–-]+)?(?:\d{1,2}:\d{2}(?::\d{2})?[\])*]*[\s:–-]+)?"
-    r"(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
+    rf"[\[(*]*(?:(?:\d{{1,4}}[-/.]\d{{1,2}}(?:[-/.]\d{{1,4}})?|\d{{1,2}}\.? {MONTH}\.?(?: \d{{4}})?|{MONTH}\.? \d{{1,2}}(?:,? \d{{4}})?)\.?[\])*]*(?:[\s:–—-]+|$))?"
+    r"(?:(?:[^\W\d_]{2,10}[.,]? )?\d{1,2}:\d{2}(?::\d{2})?[\])*]*[\s:–—-]+)?(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)",
+    re.IGNORECASE,
 )
 _MARK_OF = {"+": "✅", "-": "❌", "!": "💥"}
 
@@ -52,10 +54,14 @@ def _item_of(field: re.Match[str]) -> str:
 
 
 def _of_bullets(lines: list[str]) -> list[str]:
-    """Lines that begin with a day, a number or a sign of its own, where most lines do, as items of a list."""
+    """Lines that begin with a day, a number, a run's name or a sign of its own, where most lines do that continue none, as items of a list."""
     begun = [_bullet(x) for x in lines]
     answered = sum(map(bool, begun))
-    if answered < 3 or 2 * answered < sum(bool(x.strip()) for x in lines):
+    first = (
+        b or x.strip() and not (y.strip() or x.startswith("#"))
+        for b, x, y in zip(begun, lines, ["", *lines], strict=False)
+    )
+    if answered < 3 or 2 * answered < sum(map(bool, first)):
         return lines
     # `+ pooled buffers`, `- custom allocator`: signs of verdicts, where both stand again and no line tells its own.
     signs = Counter(x[:2] for x in lines)
@@ -69,13 +75,14 @@ def _of_bullets(lines: list[str]) -> list[str]:
 
 def _bullet(line: str) -> str:
     signed = line[1:2] == " " and (line[0] in "xXo" or not line[0].isalnum())
-    sign = line[0] if signed and line[0] not in "|#=_~`[]({<'\"" else ""
+    sign = line[0] if signed and line[0] not in " |#=_~`[]({<'\"" else ""
     rest = line[len(sign) :].lstrip()
     begun = _BEGUN.match(rest)
-    if not sign and not (begun and begun.end()):
+    start = begun.end() if begun and any(map(str.isdigit, begun[0])) else 0
+    if not (sign or start or NAMED.match(rest.lstrip("*[("))):
         return ""
-    mark = f"{begun[1]}." if begun and begun[1] else "-"
-    return f"{mark} {sign.strip('-*+xXo.')} {rest[begun.end() if begun else 0 :]}"
+    mark = f"{begun[1]}." if start and begun[1] else "-"
+    return f"{mark} {sign.strip('-*+xXo.')} {rest[start:]}"
 
 
 def _of_org(line: str) -> str:

@@ -9,7 +9,7 @@ from kb.page.document import Block, Document
 from kb.run.direction import word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
-from kb.run.status import NOT_BEGUN, is_status, outcome_of, status_words
+from kb.run.status import NOT_BEGUN, fault_of, is_status, outcome_of, status_words
 from kb.schema import FIELD_NAMES, Verdict, canonical_verdict
 from kb.text.numbers import numbers_in
 
@@ -35,7 +35,7 @@ _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(",
 _ORDERS = word_set(
     "do keep accept adopt merge promote retain ship land win discard revert reject kill drop abandon undo fail close crash"
 )
-_SENTENCES = re.compile(r"(?<=[.!?。])\s+")
+_SENTENCES = re.compile(r"(?<=[.!?。])[*_)]*\s+")
 # Enough of a part to say what was learned; the journal itself holds the rest.
 LONGEST = 1500
 DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
@@ -68,7 +68,10 @@ def _decides(clause: str) -> bool:
     words = clause.lower().split()
     order = len(words) > 2 and words[0] in _ORDERS
     few = 0 < len(words) < 6 and not order and not any(map(str.isdigit, clause))
-    return few and outcome_of(clause) is not Outcome.OTHER
+    outcome = outcome_of(clause) if few else Outcome.OTHER
+    # `guard-fail tails`: what becomes of a gate is told by the first word or the last.
+    inner = {*map(outcome_of, (words[0], words[-1]))} == {Outcome.OTHER} if words else True
+    return outcome is not Outcome.OTHER and not (inner and outcome is Outcome.CHECKS_FAILED)
 
 
 def spoken_in(text: str) -> list[tuple[str, str, str]]:
@@ -101,22 +104,26 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
 
 
 def part_of(label: str) -> str:
-    """The part of a run that a label names in any language: `Insight`, `Ergebnis`."""
-    label = label.partition(":")[0].strip(" *").lower()
+    """The part of a run that a label names in any language: `Insight`, `Ergebnis`, `Result (24 h)`."""
+    label = label.partition(":")[0].partition(" (")[0].strip(" *").lower()
     return _NAMED.get(FIELD_NAMES.get(label, label), "")
 
 
-# What a run is called; another word before a number is believed where most units that it opens are decided.
-_KINDS = word_set(
-    "run runs exp experiment experiments iter iteration trial attempt round candidate cycle loop try tries"
-)
+# What a run is called, and what others may be called too; another word before a number is believed where most units that it opens are decided.
+RUNS = word_set("run exp experiment iter iteration trial attempt")
+KINDS = {x + s for x in (*RUNS, "round", "candidate") for s in ("", "s")} | {
+    "cycle",
+    "loop",
+    "try",
+    "tries",
+}
 # What the months begin with, in English and German.
 _MONTHS = "jan feb mar/mär apr may/mai jun jul aug sep oct/okt nov dec/dez".split()
 _MONTH_OF = {name: n for n, names in enumerate(_MONTHS, 1) for name in names.split("/")}
-_NAME, _CLOCK = rf"(?:{'|'.join(_MONTH_OF)})[^\W\d_]*", r"\d{1,2}:\d{2}(?::\d{2})?"
+MONTH, _CLOCK = rf"(?:{'|'.join(_MONTH_OF)})[^\W\d_]*", r"\d{1,2}:\d{2}(?::\d{2})?"
 DAY = re.compile(
     rf"\b(?:(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?:[T ]{_CLOCK})?(?-i:\s[A-Z]{{3,4}}\b)?"
-    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{_NAME})\.?|(?P<behind>{_NAME})\.?\s+(?P<second>\d{{1,2}})),?"
+    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{MONTH})\.?|(?P<behind>{MONTH})\.?\s+(?P<second>\d{{1,2}})),?"
     rf"(?:\s+{_CLOCK})?\s+(?P<last>\d{{4}}))(?!\d)",
     re.IGNORECASE,
 )
@@ -125,12 +132,14 @@ _LABEL = re.compile(
     r"|(?P<code>[A-Z]{1,3}-?\d+[a-z]?|#\d+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}|\d{7}(?= — )))(?!\w)",
     re.IGNORECASE,
 )
+# What a line of a diary calls a run: `iter 2`, `#1`.
+NAMED = re.compile(rf"(?:(?:{'|'.join(KINDS)})\s*[#№-]?\s*|#)\d", re.IGNORECASE)
 # `3. Lazy matching`: numbers alone may number tries.
 _NUMBER = re.compile(r"(?P<status>)(?P<kind>)(?P<number>\d{1,4})(?P<code>)(?=[.):] )")
 DASHES = re.compile(r"\s+(?:—|–|--?|·)\s+|\s*\|\s*")
 _BOLD = re.compile(r"[\s>*+-]*\*\*([^*]{2,160})\*\*(.*)")
 _ITEM = re.compile(
-    r"[-*+\s]*(?:(?P<number>\d{1,4})[.)]\s+)?(?P<box>\[[ xX]\])?(?P<mark>[^\w*`(\[\"'/.~+-]*)(?P<bold>\*\*[^*]{1,30}\*\*)?\s*"
+    r"\s*(?:[-*+]\s+)*(?:(?P<number>\d{1,4})[.)]\s+)?(?P<box>\[[ xX]\])?(?P<mark>[^\w*#`(\[\"'/.~+-]*)(?P<bold>\*\*[^*]{1,30}\*\*)?\s*"
 )
 # A longer heading is text that lost its line ends.
 LONGEST_HEADING = 500
@@ -186,7 +195,7 @@ class Outline:
         unit.above, unit.section = above, above.section
         self.day = day_of(heading) or self.day
         if heading and not unit.label:
-            unit.section = _status_of(heading) or above.section
+            unit.section = status_of(heading) or above.section
         unit.day = unit.day or self.day
         above.below.append(unit)
         self.units.append(unit)
@@ -222,14 +231,16 @@ def day_of(heading: str) -> str:
     return f"{dated['year'] or dated['last']}-{int(month):02d}-{int(day):02d}" if month else ""
 
 
-def _status_of(heading: str) -> str:
-    """The status that a heading is and nothing else: `Kept`, `Planned`, `Performance rejections`, `测了但否决的改动`."""
+def status_of(heading: str) -> str:
+    """The status that a heading is and nothing else: `Kept`, `Planned`, `Performance rejections`, `What failed`, `测了但否决的改动`."""
     heading = heading.partition(" (")[0]
     if len(heading) > 39 or DASHES.search(heading):
         return ""
-    if outcome_of(heading) is not Outcome.OTHER or status_words(heading) in NOT_BEGUN:
+    outcome, begun = outcome_of(heading), status_words(heading) not in NOT_BEGUN
+    if outcome in DECIDED or fault_of(heading) or not begun:
         return heading
-    return "rejected" if canonical_verdict(heading) is Verdict.REFUTED else ""
+    failed = outcome is not Outcome.OTHER or canonical_verdict(heading) is Verdict.REFUTED
+    return "rejected" if failed else ""
 
 
 def _opened(line: LogLine, level: int, heading: str) -> TextUnit:
@@ -244,19 +255,23 @@ def _opened(line: LogLine, level: int, heading: str) -> TextUnit:
     code, title = label["code"] or "", text[label.end() :].lstrip(":.)—–- ")
     unit = TextUnit(line, level, title, label=(label["number"] or code).strip(), day=day)
     word = label["kind"] or code.rstrip("0123456789abcdef-")[:3] or ("code" if code else "number")
-    unit.kind = "run" if word.lower() in _KINDS else word.lower()
+    unit.kind = "run" if word.lower() in KINDS else word.lower()
     unit.mark = label["status"] if is_status(label["status"] or "") else ""
     unit.code = code if len(code) > 6 and not code.startswith("#") else ""
     return unit
 
 
 def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
-    """An item of a list: its number or bold label, and the mark that it begins with."""
+    """An item of a list: its number or label, bold or that of a run, and the mark that it begins with."""
     begun = _ITEM.match(text)
-    bold = _LABEL.match((begun["bold"] or "").strip("*"))
-    title = text[begun.end() if bold or not begun["bold"] else begun.start("bold") :]
+    bold, title = begun["bold"] or "", text[begun.end() :]
+    label = _LABEL.match(bold.strip("*")) if bold else NAMED.match(title) and _LABEL.match(title)
+    if bold and not label:
+        title = text[begun.start("bold") :]
+    elif label and not bold:
+        title = title[label.end() :].lstrip(":.)—–- ")
     unit = TextUnit(line, ITEM_LEVEL, title, kind=f"list {item.parent}")
-    unit.label = (bold["number"] or bold["code"]).strip() if bold else begun["number"] or ""
+    unit.label = (label["number"] or label["code"]).strip() if label else begun["number"] or ""
     mark = begun["mark"].strip()
     unit.mark = "todo" if begun["box"] == "[ ]" else mark if is_status(mark) else ""
     head, _, rest = unit.title.partition(":")

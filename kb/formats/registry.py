@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from kb import KbError, registered
+from kb.formats.outline import part_of
 from kb.formats.reading import Ask, Remark, Segment, head_of, is_binary
 from kb.run.record import Outcome, Run
 
@@ -169,6 +170,8 @@ def detected(path: Path) -> Located:
 
 
 def outcome_count(format_: LogFormat, path: Path) -> int:
-    """How many runs of a log a format reads that say what came out of them."""
-    runs = (e for e in format_.read(path, Ask()) if isinstance(e, Run))
-    return sum(r.value is not None or r.outcome not in (None, Outcome.OTHER) for r in runs)
+    """How many runs of a log a format reads that say what came out of them, be it in words."""
+    runs = [e for e in format_.read(path, Ask()) if isinstance(e, Run)]
+    spoken = [any(part_of(name) == "result" for name, _ in r.notes) for r in runs]
+    stated = (r.value is not None or r.outcome not in (None, Outcome.OTHER) for r in runs)
+    return sum(map(max, stated, spoken))

@@ -16,13 +16,21 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from kb.formats.columns import SETTINGS, check_outcome, key_of, outcome_in, unit_of
+from kb.formats.columns import (
+    REASON,
+    SETTINGS,
+    check_outcome,
+    key_of,
+    outcome_in,
+    own_word,
+    unit_of,
+)
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.reading import Ask, Remark, Segment, moment, quantity_of, split_sample
 from kb.run.direction import direction_of, word_set, words_of
 from kb.run.quantity import bare, is_sentinel, to_float
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
-from kb.run.status import is_status, outcome_of, status_words
+from kb.run.status import fault_of, is_status, outcome_of, status_words
 from kb.store import json_of
 from kb.text.units import unit_of as known_unit
 
@@ -171,13 +179,15 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         outcome = Outcome.OTHER if layout.statuses else None
         return _undeclared(record, layout) or (next(filter(None, stated.values()), ""), outcome)
     name, status = next(iter(cells.items()))
-    outcome = outcome_in(name, status)
-    answered = outcome is not outcome_of(bare(status)) and not layout.passes
+    outcome = layout.wins.get(status_words(status)) or outcome_in(name, status)
+    answered = outcome is not outcome_of(bare(status)) and not layout.wins
     if outcome is Outcome.DISCARDED and name in layout.ends:
         # `KILLED` in a column of states says how the run ended.
         outcome = Outcome.OTHER
-    if layout.passes and status_words(status) == "pass":
-        outcome = Outcome.KEPT
+    if answered and outcome is Outcome.DISCARDED:
+        # A `no` only says that it was not kept; its reason may say that it broke, or what stopped it.
+        reasons = (c for n, c in record.cells.items() if own_word(key_of(n)) in REASON)
+        outcome = next(filter(None, map(fault_of, reasons)), outcome)
     return f"{name}: {status}" if answered else status, outcome
 
 

@@ -49,10 +49,15 @@ _SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete compl
     ausgangswert bestätigt""")
 _BASES = word_set(f"baseline base reference ref referenz 基准 {languages.VERDICTS['baseline']}")
 # What the machines did, not the change: such a run tells nothing of it.
-_INFRA = word_set(
-    "infra infrastructure preempted rate network ssh quota cancelled canceled interrupted"
-)
-_STANDS = _BASES | _INFRA
+_STOPPED = word_set("infra infrastructure preempted cancelled canceled interrupted")
+_STANDS = _BASES | _STOPPED | word_set("rate network ssh quota")
+# What only compares a run with those before; the verdict of a loop that says no other.
+COMPARED = {
+    **dict.fromkeys(word_set("improved improvement better"), Outcome.KEPT),
+    **dict.fromkeys(word_set("regressed regression worse"), Outcome.DISCARDED),
+}
+# What is worse in a run may be called by these, too, so that a reason that begins with one does not say that it broke.
+_SOFT = word_set("fail failed fails failure error errored broke broken")
 # Words that say what was done where they stand alone: `out of memory` says another thing.
 _ALONE = {
     "out": Outcome.DISCARDED,
@@ -111,6 +116,15 @@ def outcome_of(raw: str) -> Outcome:
         (o for mark, o in MARKS.items() if raw.startswith(mark) or mark == "💥" and mark in raw),
         Outcome.OTHER,
     )
+
+
+def fault_of(reason: str) -> Outcome | None:
+    """What a reason in a few words says of a run that did not come to its end: it crashed, or the machines stopped it; None where it says neither."""
+    words = status_words(reason[:_LONGEST_STATUS]).split("_")
+    if len(words) < 6 and _STOPPED.intersection((words[0], words[-1])):
+        return Outcome.OTHER
+    broke = words[0] not in _SOFT and outcome_of(reason) is Outcome.CRASHED
+    return Outcome.CRASHED if broke else None
 
 
 def _outcome_of_part(words: str, *, named: bool) -> Outcome | None:

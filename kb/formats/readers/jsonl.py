@@ -6,6 +6,7 @@ Optuna-style trials are of this kind. Refuses to name a primary metric that most
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from kb import KbError
 from kb.formats.columns import BESIDE, DELTAS, SETTINGS, ask_in, is_held_out, key_words
 from kb.formats.layout import Record, RecordTable
+from kb.formats.outline import KINDS
 from kb.formats.reading import (
     Ask,
     LogLine,
@@ -25,6 +27,7 @@ from kb.formats.reading import (
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
 from kb.run.direction import word_set
+from kb.run.status import is_status
 
 Json = dict[str, object]
 # An object and the line that it stands on.
@@ -89,12 +92,16 @@ _AHEAD = word_set("queue planned plan todo backlog next ideas pending")
 
 
 def _runs_in(value: object) -> object:
-    """What of an object holds runs: the most objects that are alike, in a list or by name, at any depth, or the whole; None where nothing does."""
+    """What of an object holds runs: objects that are alike, in a list or by name, those that are called runs before the most, at any depth, or
+    the whole; None where nothing does.
+    """
     if not isinstance(value, dict):
         return None
-    ahead = [v for k, v in value.items() if k.lower() not in _AHEAD]
-    inner = [v for v in ahead if _alike(v)] or [value] * _alike(value)
-    return max(inner or filter(None, map(_runs_in, ahead)), key=len, default=None)
+    begun = {k.lower(): v for k, v in value.items() if k.lower() not in _AHEAD}
+    lists = {k: v for k, v in begun.items() if _alike(v)}
+    inner = [v for k, v in lists.items() if k in KINDS] or [*lists.values()]
+    further = filter(None, map(_runs_in, begun.values()))
+    return max(inner or [value] * _alike(value) or further, key=len, default=None)
 
 
 def _around(value: Json, runs: object) -> Json:
@@ -232,6 +239,9 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and the runs and remarks of a log, in file order."""
     sample, rows = split_sample(rows_of(path))
     objects = [r for r in sample if isinstance(r, tuple)]
+    # Of a log of events, runs are those that say most.
+    amounts = Counter(e for _, v in objects for e in [_event(v)] * len(v) if e)
+    other = {e for e, _ in amounts.most_common()[1:]}
     names = {n: None for line, value in objects if line.number for n in cells_of(value)}
     names = sorted(names, key=lambda n: not is_held_out(n))
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
@@ -241,10 +251,16 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     records = (
         r if isinstance(r, Remark) else Record(r[0], cells_of(r[1]))
         for r in rows
-        if isinstance(r, Remark) or r[0].number
+        if isinstance(r, Remark) or r[0].number and _event(r[1]) not in other
     )
     table = RecordTable(records, names, stated=stated, least=0.5)
     yield from events_of([table], ask, file=path.name, kind="jsonl")
+
+
+def _event(value: Json) -> str:
+    """The kind of event that an object says it is, where that is no status."""
+    event = text_of(value.get("event"))
+    return "" if is_status(event) else event
 
 
 def _is_json(path: Path, head: Sequence[str]) -> bool:

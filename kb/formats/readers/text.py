@@ -10,7 +10,15 @@ from dataclasses import replace
 from itertools import takewhile, zip_longest
 from pathlib import Path
 
-from kb.formats.columns import LogColumn, is_aim, key_of, key_words, status_weight
+from kb.formats.columns import (
+    DAYS,
+    LogColumn,
+    is_aim,
+    is_held_out,
+    key_of,
+    key_words,
+    status_weight,
+)
 from kb.formats.entries import (
     BRACKETS,
     ORNAMENTS,
@@ -20,7 +28,7 @@ from kb.formats.entries import (
 )
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.markup import pages_of
-from kb.formats.outline import DASHES, DAY, DECIDED, day_of, status_in
+from kb.formats.outline import DASHES, DAY, DECIDED, RUNS, day_of, part_of, status_in, status_of
 from kb.formats.readers.jsonl import LISTS, opens_json
 from kb.formats.reading import Ask, Remark, Segment, quantity_of
 from kb.formats.registry import Event, LogFormat
@@ -42,12 +50,12 @@ def tables_of(path: Path) -> list[RecordTable]:
     for block in document.of("heading", "paragraph", "table"):
         if block.kind == "heading":
             heading = block.plain.strip("# *")
-            day = day_of(heading) or day
-            decided = outcome_of(heading) in (Outcome.KEPT, Outcome.DISCARDED)
-            status = heading if decided and len(heading) < 40 else ""
+            day, aside = day_of(heading) or day, heading.partition(" (")[2].removesuffix(")")
+            # `Changes that paid off (applied)`.
+            status = status_of(heading) or aside * (outcome_of(aside) in DECIDED)
         elif block.kind == "paragraph":
             prose = prose if len(prose) > 20_000 else f"{prose} {block.plain}"
-        elif not NOT_BEGUN & {status_words(heading)}:
+        elif status_words(status) not in NOT_BEGUN:
             header, *rows = block.rows
             names = [c.plain.strip("*` ") or f"col{i + 1}" for i, c in enumerate(header.cells)]
             names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
@@ -63,18 +71,26 @@ def tables_of(path: Path) -> list[RecordTable]:
     return tables
 
 
-def tells_runs(layout: RecordLayout, status: str, *, loose: bool) -> bool:
+def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) -> bool:
     """Whether the layout of all tables of one header is that of runs; `loose` accepts rows without numbers where a delta stands."""
-    roles, aim = set(layout.roles.values()), layout.primary
+    roles, aim, status = set(layout.roles.values()), layout.primary, records[0].status
+    # A result in words is one of runs where it measures, and rows are dated or their heading says what became of them.
+    results = [n for n in layout.roles if part_of(n) == "result"]
+    figures = sum(any(map(str.isdigit, r.cells[n])) for n in results[:1] for r in records)
+    dated = status or "time" in roles or any(key_of(n) in DAYS for n in layout.roles)
+    if dated and "text" in roles and 2 * figures >= len(records):
+        return True
     numbered = bool(roles & {"id", "rank"})
     if layout.statuses and layout.tells:
         return bool(layout.decided or layout.direction or numbered)
+    # A score of any kind is one of runs where the rows are numbered as runs are, and one without a side where each names what it ran on.
+    called = any(key_of(n).partition("_")[0] in RUNS for n in layout.names("id"))
+    called = called and (is_held_out(aim) or is_aim(key_of(aim).rpartition("_")[2]))
+    placed = any(_MACHINES & key_words(n) for n in layout.roles) and aim and is_aim(key_of(aim))
     # Numbered and dated rows with a score are a trail, whichever way the score goes.
     evidence = layout.direction or roles & {"delta", "rank"} or numbered and "time" in roles
-    # A score without a side is one of runs where each names what it ran on.
-    placed = any(_MACHINES & key_words(n) for n in layout.roles)
-    evidence = evidence or placed and aim and is_aim(key_of(aim))
-    described = "text" in roles or numbered and "lever" in roles or "rank" in roles
+    evidence = evidence or placed or called
+    described = "text" in roles or numbered and "lever" in roles or "rank" in roles or called
     proven = numbered or aim and (status or loose)
     return bool(described and proven and (status or evidence))
 
@@ -87,7 +103,7 @@ def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]
     first = {tuple(t.names): t for t in reversed(tables)}
     layouts = {n: layout_of(t, alike[n], ask=ask) for n, t in first.items()}
     readings = (
-        {n: x for n, x in layouts.items() if tells_runs(x, alike[n][0].status, loose=loose)}
+        {n: x for n, x in layouts.items() if tells_runs(x, alike[n], loose=loose)}
         for loose in (False, True)
     )
     chosen = next(filter(None, readings), {})
