@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -732,6 +733,31 @@ def test_a_filed_verdict_whose_evidence_is_completed_gets_a_note_below_the_seale
     assert loop.closed(path)["written"] == []
 
 
+def test_a_lesson_of_a_page_that_is_filed_is_kept_as_a_note_below_it(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(120)))
+    loop.closed(path)
+    filed = loop.page(path)
+    told = loop.run("close", path, "--because", "one compare a byte is slower than 32 an instruction.", "--reopen-if", "lines fit", "--date", "2026-05-03").stdout
+    assert told.startswith("refuted as before, with a note below the sealed text") and "one compare a byte" in told
+    note = loop.page(path).removeprefix(filed.rstrip()).strip()
+    assert note.startswith("> 2026-05-03 supersedes verdict: refuted, because one compare a byte is slower than 32 an instruction; reopen if lines fit (evidence 1:")
+    facts = stub_at(loop.layout, path).facts
+    assert facts.verdict.canonical == "refuted" and facts.decision == "revert"
+    assert facts.because.startswith("one compare a byte") and "gain < 2%" in facts.because
+    cards = (loop.layout.root / "indexes/refuted/parser.md").read_text()
+    assert "because: one compare a byte is slower than 32 an instruction; reopen if lines fit" in cards
+    again = loop.page(path)
+    assert "was filed before" in loop.run("close", path, "--because", "one compare a byte is slower than 32 an instruction", "--reopen-if", "lines fit").stdout
+    assert loop.page(path) == again and cli.main(["lint"]) == 0
+    left = loop.open("b=1", "--differs", f"unlike {Path(path).stem}, b is set")
+    loop.closed(left, "--overrule", "inconclusive", "--reason", "the machine is gone")
+    assert loop.closed(left, "--because", "it was sold")["reason"] == "it was sold" and stub_at(loop.layout, left).facts.because.startswith("it was sold")
+    page = loop.layout.root / "wiki/experiments/parser/2026-05-01-v900-by-hand.md"
+    page.write_text("---\ntitle: By hand\ntype: experiment\ntarget: parser\nverdict: refuted\n---\n\n# By hand\n")
+    assert "was filed by hand" in loop.run("close", "v900", "--because", "x", ok=(2,)).stderr
+
+
 def test_one_command_tries_a_proposal_from_the_edit_to_the_sealed_page(loop, tmp_path):
     proposal = tmp_path / "p.md"
     proposal.write_text("---\ntarget: parser\nlevers: [chunk=64]\nexpect: ['=90$']\n---\n# Larger chunks\n\n**Hypothesis**: chunk=64 saves calls.\n\n"
@@ -1115,6 +1141,31 @@ def test_what_stands_in_the_patch_alone_confirms_nothing(loop):
     notes = loop.commit(lambda text: "vectorized\n", file="notes.txt")
     loop.run("run", path, "--commit", loop.commit(to(90), start=notes))
     assert loop.closed(path)["rule"] == "not-fired" and "written there, not seen to run" in loop.page(path)
+
+
+@pytest.mark.skipif(bool(sandbox_problem()) or not shutil.which("objdump"), reason="programs are disassembled in the sandbox alone")
+def test_what_was_built_is_disassembled_and_what_nobody_could_read_is_asked_for(loop, monkeypatch):
+    from kb.experiments import auditing
+
+    start = loop.commit(lambda text: "int main(void) { return 0; }\n", file="prog.c")
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("repeats: 3", "repeats: 3\nartifacts: [prog]\nbuild: make prog"))
+    change = loop.commit(lambda text: f"int fast_path(void) {{ return 1; }}\n{text}", file="prog.c", start=start)
+    path = loop.open("a=1", "--expect", "<fast_path>:", parent=start)
+    loop.run("run", path, "--commit", loop.commit(to(90), start=change))
+    found = loop.run("audit", path).stdout
+    assert found.startswith("confirmed") and re.search(r"artifact-change/prog disassembled:\d+: `\w+ <fast_path>:`", found)
+    missed = loop.run("audit", path, "--expect", "<slow_path>:").stdout
+    assert missed.startswith("partial") and "not found in any dump, disassembly, output or patch" in missed
+    monkeypatch.setattr(auditing, "disassembled", lambda place, digest: b"")
+    other = loop.open("b=1", "--expect", "<fast_path>:", parent=start)
+    loop.run("run", other, "--commit", loop.git("rev-parse", "HEAD"))
+    unread = loop.run("audit", other, ok=(1,)).stdout
+    assert "  ?  expected `<fast_path>:` is in no output, and nobody has read what was built" in unread
+    refused = loop.run("close", other, ok=(2,)).stderr
+    assert "+10.0 % would be supported, but expected `<fast_path>:` is in no output" in refused and "$KB_OUT/code.txt" in refused
+    loop.run("run", other, "--again", "--commit", loop.git("rev-parse", "HEAD"), "--build", "make prog; objdump -d prog > $KB_OUT/code.txt")
+    assert loop.closed(other)["verdict"] == "supported" and "code.txt" in loop.page(other)
 
 
 def test_a_target_that_states_a_limit_of_noise_is_held_to_it(loop):

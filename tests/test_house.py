@@ -22,8 +22,8 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 BUDGETS = {
     "verbs": 3027,
     "formats": 3315,  # +51: diaries of lines alone and what is none, leaderboards, comments of one word, commits of one line, broken runs.
-    "experiments": 2866,  # +8: what a failing command printed last.
-    "trail": 3492,  # +11: sections that label their outcome. +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
+    "experiments": 2899,  # +8: what a failing command printed last. +23: programs are disassembled. +10: lessons below filed pages.
+    "trail": 3496,  # +4: notes that leave a verdict as it stood. +11: sections that label their outcome. +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
     "site": 2237,  # +2: formulas. +14: a page is made again only where what it shows changed.
     "research": 2211,
     "profiles": 1550,

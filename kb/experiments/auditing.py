@@ -4,15 +4,18 @@ Refuses to call a gain the mechanism's doing without a line of evidence, and say
 """
 
 import re
+import shlex
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Literal
 
 from kb import KbError, profiles, store
 from kb.experiments.attempt import SAMPLES, Attempt
+from kb.experiments.command import Walls, run_command, sandbox_problem
 from kb.experiments.plan import Side
 from kb.experiments.searching import PATIENCE_S, compiled, search
 from kb.experiments.stub import Stub
@@ -127,7 +130,7 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
         answers.append(replace(_move_sign(attempt, *move), shows=shows))
     decided = [f for f in answers if f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
-    firing = _firing(decided) if decided else "partial" if built else ""
+    firing = _firing(decided) if decided else "partial" if built and not answers else ""
     return Audit(firing, (*([built] if built else []), *answers))
 
 
@@ -192,7 +195,7 @@ def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sig
         also = ", though the parent has it" if before else ", and the parent has it not either"
         return Sign(True, f"forbidden `{text}` is absent{also}", "mechanism" if before else "")
     if not places:
-        return Sign(False, f"expected `{text}` not found in any dump, output or patch")
+        return _missed(attempt, text)
     if before or all(name == _PATCH for name, _, _ in places):
         also = also or "; written there, not seen to run"
         return Sign(True, f"expected `{text}` found at {hits}{also}", "")
@@ -201,9 +204,41 @@ def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sig
     return Sign(True, f"expected `{text}` found at {hits}", "gain" if gain else "mechanism")
 
 
+def _missed(attempt: Attempt, text: str) -> Sign:
+    """An expected pattern that stands nowhere; where something was built, and none of it could be read, that says nothing."""
+    code = _left(attempt, "change")
+    if (code or attempt.plan.build) and all(b"\0" in data for _, data in code):
+        what = (
+            f"expected `{text}` is in no output, and nobody has read what was built: where objdump is installed kb disassembles the "
+            "`artifacts:` of the target page; else let `build:` write a dump, such as `objdump -d FILE > $KB_OUT/code.txt`, and measure --again"
+        )
+        return Sign(None, what)
+    return Sign(False, f"expected `{text}` not found in any dump, disassembly, output or patch")
+
+
+def _left(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:
+    """What a side built and left: the files as they are, and programs disassembled."""
+    kept = [(k, at) for k in attempt.kept if k.side == side and (at := attempt.copy_of(k))]
+    code = ((f"{k.copy} disassembled", disassembled(place, k.digest)) for k, place in kept)
+    return [*((k.copy, store.bytes_of(place)) for k, place in kept), *(c for c in code if c[1])]
+
+
+@lru_cache(4)
+def disassembled(place: Path, digest: str) -> bytes:
+    """Head and tail of the instructions of the program with this digest, read in a sandbox, for nobody knows what it holds; nothing of
+    any other file, and where there is no sandbox or no objdump."""
+    if store.bytes_of(place)[:4] != b"\x7fELF" or sandbox_problem():
+        return b""
+    read = f"objdump -d --no-show-raw-insn ./{shlex.quote(place.name)}"
+    command, walls = f"{read} || llvm-{read}", Walls()
+    ended = run_command(
+        command, folder=place.parent, timeout_s=60, env={}, walls=walls, keep=8 << 20
+    )
+    return b"" if ended.problem else ended.output
+
+
 def _material(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:
-    copies = ((k.copy, attempt.copy_of(k)) for k in attempt.kept if k.side == side)
-    texts = [(name, store.bytes_of(place)) for name, place in copies if place]
+    texts = _left(attempt, side)
     for number, sample in enumerate(attempt.samples, 1):
         if sample.side == side:
             texts.append((sample.file or f"{SAMPLES}:{number}", attempt.output_of(sample)))

@@ -124,11 +124,12 @@ def _ruled(
             f"{path}: {count or 'nothing is measured yet'}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
     ruling, audit = case.ruling, case.audit
-    sought = case.sought != Expectation() and any(f.held is not None for f in audit.findings)
+    sought = case.sought != Expectation()
     halfway = ruling.rule == "not-fired" and audit.firing == "partial" and not sought
     if (ruling.rule == "no-audit" or halfway) and not remarks.overrule:
+        unseen = next((f.text for f in audit.findings if f.held is None), "")
         raise KbError(
-            f"{path}: {percent(ruling.gain or 0.0)} would be supported, but nothing says how its mechanism shows. Say so and close again: "
+            f"{path}: {percent(ruling.gain or 0.0)} would be supported, but {unseen or 'nothing says how its mechanism shows'}. Say so and close again: "
             "--expect PATTERN (what dumps, outputs or built files show and the parent's do not), --predict 'METRIC down' (a metric or "
             "profile bucket that moves), --forbid PATTERN; or judge it yourself: --overrule VERDICT --reason TEXT"
         )
@@ -159,6 +160,7 @@ def _closed_again(
     attempt = last_attempt(layout, stub)
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
     is_known = measured in {page.field("measured"), *(n.evidence for n in notes)}
+    lesson = _lesson(stub, remarks, {page.field("because"), *(n.because for n in notes)})
     # Closing that was killed between page and log is made good, whatever this call says.
     logged = () if dry else writeback.log_missing(layout, target.name, today=today)
     decided = bool(page.field("overruled"))
@@ -173,20 +175,32 @@ def _closed_again(
         written=logged,
     )
     if not measured or decided and not remarks.overrule or is_known and not remarked:
-        return as_before
-    case, done = _ruled(layout, stub, target, remarks)
-    done = replace(done, again=True, written=logged)
-    stays = done.verdict == stands
-    if stays and is_known:
+        done, because = replace(as_before, reason=lesson), lesson
+    else:
+        case, done = _ruled(layout, stub, target, remarks)
+        done = replace(done, again=True, written=logged)
+        stays = done.verdict == stands
+        because = lesson if stays and is_known else _because(case, remarks, stays=stays)
+    if not because:
         return done
-    because = _because(case, remarks, stays=stays)
-    note = Superseding(today, str(done.verdict), because, measured)
+    note = Superseding(today, str(done.verdict), because, measured or "none")
     if dry:
         return replace(done, superseded=stands, written=(stub.path, layout.page(writeback.LOG)))
     line = to_note(note, seal=seal)
     store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
     log = writeback.log_superseded(layout, stub, note, today=today)
     return replace(done, superseded=stands, written=(stub.path, log))
+
+
+def _lesson(stub: Stub, remarks: Remarks, known: set[str]) -> str:
+    """What is said of a filed page besides its evidence, unless that is known. Raises KbError for a page that kb did not seal."""
+    lesson = "; reopen if ".join((remarks.because, remarks.reopen_if)).removesuffix("; reopen if ")
+    lesson = lesson.removeprefix("; ")
+    if lesson and not stub.page.field(SEAL):
+        raise KbError(
+            f"{stub.path}: was filed by hand, and what is learnt is noted below a seal of kb's own; write it on the page"
+        )
+    return "" if lesson in known else lesson
 
 
 def _because(case: Case, remarks: Remarks, *, stays: bool) -> str:

@@ -138,8 +138,8 @@ def verdict_text(
     elif ruling.more:
         rest.insert(0, f"About {ruling.more} more samples of each side would decide.")
     lessons = {"Because": because, "Reopen if": reopen_if}
-    shown = (f"**{label}**: {text}" for label, text in lessons.items() if text)
-    rest += [f"Expected before it ran, and not what came out: {expected}"] if expected else []
+    shown = [f"**{label}**: {text}" for label, text in lessons.items() if text]
+    shown += [f"Expected before it ran, and not what came out: {expected}"] if expected else []
     return "\n\n".join([first, *shown, *rest])
 
 

@@ -93,8 +93,13 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
-        verdict = VerdictRead(canonical_verdict(later[-1].verdict), later[-1].verdict, "note")
-        because = later[-1].because
+        # Notes that leave the verdict as it stood, with a lesson or newer figures, take away nothing else of it.
+        word = later[-1].verdict
+        stays = canonical_verdict(word) == verdict.canonical
+        noted = (n.because for n in reversed(later) if n.verdict == word)
+        because = ". ".join(filter(None, (*noted, because * stays)))
+        verdict = VerdictRead(canonical_verdict(word), word, "note")
+        facts = replace(facts, decision=facts.decision * stays)
     account = account_of(page, passages)
     how = [p for p in own.get("setup", ()) if not BESIDE.search(p.text)]
     texts = (facts.title, mechanism, prose_of(how, most=_SETUP), hypothesis)
@@ -103,7 +108,6 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     return replace(
         facts,
         verdict=verdict,
-        decision="" if later else facts.decision,
         levers=facts.levers or levers_of(facts.title, facts.slug, hypothesis, mechanism),
         metrics=metrics_of(
             page, measured if len(measured) > 1 else [passages], tokens="tok" in text.lower()

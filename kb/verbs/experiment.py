@@ -35,7 +35,7 @@ class StatesExpectation:
     """How the mechanism shows."""
 
     expect: tuple[str, ...] = several(
-        "regular expression that shows the mechanism: found in dumps, outputs or built files, not in the parent's",
+        "regular expression that shows the mechanism: found in outputs, dumps, built files or their disassembly, not in the parent's",
         metavar="PATTERN",
     )
     forbid: tuple[str, ...] = several(
@@ -106,7 +106,10 @@ class StatesLesson(RunLesson):
     """What was learnt."""
 
     HELPS: ClassVar = {
-        "because": option("what was learnt: why it came out so", metavar="TEXT"),
+        "because": option(
+            "what was learnt: why it came out so; of a page that is filed, a dated note below it; of `try`, before it runs, what is expected, and the lesson of a win alone",
+            metavar="TEXT",
+        ),
         "reopen_if": option("what would have to change to try it again", metavar="TEXT"),
     }
 

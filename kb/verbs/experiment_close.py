@@ -82,7 +82,7 @@ def _text(r: Closed) -> str:
     if r.again and not r.superseded:
         return f"{r.path} was filed before: {r.verdict}"
     by_hand = " (overruled by hand)" if r.overruled else ""
-    stays = " as before, with more samples" if r.superseded == r.verdict else ""
+    stays = " as before, with a note below the sealed text" if r.superseded == r.verdict else ""
     then = stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
     lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, r.hint)
     return "\n".join(filter(None, lines))
