@@ -196,6 +196,21 @@ def test_a_page_that_others_quote_takes_their_claims_with_it_when_it_goes(base):
     assert "claims that rested on wiki/runs/a-run.md: 1" in (layout.root / "wiki/concepts/old.md").read_text() and not claims.claims_in(layout)
 
 
+def test_claims_follow_a_page_that_moves(base, kb_command):
+    layout = base()
+    quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote="3 rows", source="wiki/runs/a-run.md", start=0, end=6, packet="p", links=("wiki/runs/a-run.md#x",))
+    store.write(layout.root / "wiki/runs/a-run.md", "# A run\n\n3 rows\n")
+    claims.file_claims(layout, [quoted])
+    kb_command("build", cwd=layout.root)
+    kb_command("mv", "wiki/runs/a-run.md", "wiki/runs/b-run.md", cwd=layout.root)
+    kb_command("mv", "wiki/concepts/old.md", "wiki/concepts/new.md", cwd=layout.root)
+    kb_command("build", cwd=layout.root)
+    (held,) = claims.claims_in(layout)
+    assert (held.page, held.source, held.links) == ("wiki/concepts/new.md", "wiki/runs/b-run.md", ("wiki/runs/b-run.md#x",))
+    assert [f.name for f in (layout.sources / "claims").iterdir()] == ["wiki--runs--b-run.json"]
+    assert "rested on" not in (layout.root / "wiki/concepts/new.md").read_text()
+
+
 def test_claims_that_cannot_be_read_keep_their_pages_when_another_source_goes(base):
     layout = base()
     (packet,) = packets_of(layout, "chips")

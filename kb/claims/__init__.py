@@ -19,6 +19,7 @@ from kb.claims.filed import (
     is_withdrawn,
     name_of_file,
     readable_claims,
+    readdress,
     withdraw,
 )
 from kb.claims.gate import ClaimRuling, Quotable, ruling_on
@@ -38,6 +39,7 @@ __all__ = [
     "is_withdrawn",
     "name_of_file",
     "readable_claims",
+    "readdress",
     "ruling_on",
     "withdraw",
 ]

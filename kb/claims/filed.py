@@ -128,6 +128,17 @@ def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
     return gone
 
 
+def readdress(layout: store.Layout, old: str, *, new: str) -> None:
+    """File the claims of a page that moves, and those that quote it or lead there, under its new path."""
+    for file in sorted((layout.sources / FOLDER).glob("*.json")):
+        data = store.bytes_of(file).decode()
+        after = data.replace(f'"{old}"', f'"{new}"').replace(f'"{old}#', f'"{new}#')
+        if after != data:
+            store.write(_file(layout, new) if file == _file(layout, old) else file, after)
+        if file == _file(layout, old):
+            store.remove(file)
+
+
 def is_withdrawn(layout: store.Layout, source: str) -> bool:
     file = _file(layout, source)
     return file.is_file() and not any(c.claim for c in _read(file))

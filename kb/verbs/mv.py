@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb.claims import readdress
 from kb.move import move
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
@@ -18,6 +19,8 @@ class MovePage:
 def run(request: MovePage, caller: Caller) -> Result:
     old, new = caller.path(request.old), caller.path(request.new)
     plan = move(caller.layout, old, new=new, dry_run=request.dry_run)
+    if not request.dry_run:
+        readdress(caller.layout, plan.old, new=plan.new)
     for path, line, href in plan.left:
         caller.talk(f"{path}:{line}: mend the link '{href}' by hand")
     verb, mended = "would move" if request.dry_run else "moved", plan.mended
