@@ -2,12 +2,15 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TypeVar, cast
 
 __version__ = "0.1.0"
 _Listed = TypeVar("_Listed")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class KbError(Exception):
@@ -52,6 +55,14 @@ def registered(package: str, listing: str, *, kind: type[_Listed], key: str) -> 
             )
         listed.append(item)
     return listed
+
+
+def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    """Values by key, both in the order in which they came; none where a key that did not come is asked for."""
+    groups: dict[_Key, list[_Value]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
 
 
 class _Lazy:

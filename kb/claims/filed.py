@@ -5,14 +5,13 @@ was withdrawn leaves where it stood, and no word of what it said.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
 import msgspec
 
-from kb import KbError, store
+from kb import KbError, grouped, store
 from kb.text import fold, unit_of, words_of
 
 FOLDER = "claims"
@@ -104,9 +103,7 @@ def _read(file: Path) -> list[Claim]:
 
 def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> None:
     """Put claims on file beside those that are there; a claim that is there already stays as it is."""
-    by_source = defaultdict[str, list[Claim]](list)
-    for claim in claims:
-        by_source[claim.source].append(claim)
+    by_source = grouped((claim.source, claim) for claim in claims)
     for source, new in by_source.items():
         held = [c for c in _read(_file(layout, source)) if c.claim]
         together = {c.key: c for c in (*new, *held)}
@@ -160,10 +157,7 @@ def name_of_file(source: str) -> str:
 
 def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
     """Claims that contradict each other: one subject, one quantity, equal conditions, values that no rounding makes equal."""
-    alike = defaultdict[tuple[str, ...], list[Claim]](list)
-    for claim in claims:
-        if claim.quantity:
-            alike[claim.quantity.key].append(claim)
+    alike = grouped((claim.quantity.key, claim) for claim in claims if claim.quantity)
     pairs = (pair for same in alike.values() for pair in combinations(same, 2))
     return tuple(Conflict(a, b) for a, b in pairs if _differ(a.quantity, b.quantity))
 

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from kb import KbError, store
+from kb import KbError, grouped, store
 from kb.experiments.stub import Stub, sealed_pages, stub_at
 from kb.experiments.targets import Target
 from kb.page import newlines_of, read
@@ -134,8 +134,7 @@ def _cells(target: Target, e: Facts) -> tuple[str, str, str]:
 
 def _by_variant(experiments: tuple[Facts, ...]) -> Iterator[tuple[str, list[Facts]]]:
     """Figures of two operating points do not compare: every variant has its own rows."""
-    for variant in sorted({e.variant for e in experiments}):
-        yield variant, [e for e in experiments if e.variant == variant]
+    yield from sorted(grouped((e.variant, e) for e in experiments).items())
 
 
 def _frontier(target: Target, experiments: tuple[Facts, ...]) -> Rows:

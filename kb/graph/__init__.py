@@ -13,7 +13,7 @@ from itertools import chain
 from operator import truediv
 from typing import TYPE_CHECKING
 
-from kb import exports
+from kb import exports, grouped
 from kb.graph.names import Names, attachments, relative, wikilink_of
 from kb.graph.paths import indexes_of, target_of
 from kb.page import Page
@@ -79,10 +79,8 @@ class Graph:
     @cached_property
     def backlinks(self) -> Mapping[str, tuple[str, ...]]:
         """Pages that link to a page, sorted, itself left out."""
-        citing: dict[str, list[str]] = {}
-        for source in sorted(self.outlinks):
-            for target in self.outlinks[source]:
-                citing.setdefault(target, []).append(source)
+        links = sorted(self.outlinks.items())
+        citing = grouped((target, source) for source, targets in links for target in targets)
         return {path: tuple(sources) for path, sources in citing.items()}
 
     def reachable(self, starts: Iterable[str]) -> frozenset[str]:

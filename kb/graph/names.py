@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import quote
 
+from kb import grouped
 from kb.page import Page, slug_of
 
 
@@ -143,10 +144,7 @@ def attachments(root: os.PathLike, wiki: str) -> list[str]:
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name, path in sorted(set(pairs)):
-        groups.setdefault(name, []).append(path)
-    return groups
+    return grouped(sorted(set(pairs)))
 
 
 def _ending(paths: list[str], end: str) -> list[str]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kb import grouped
 from kb.harness.templates import skill_texts
 from kb.store import json_of
 from kb.text import one_line
@@ -177,9 +178,7 @@ class Conduct:
 
 def conduct_of(sessions: Iterable[Session]) -> tuple[Conduct, ...]:
     """One entry a harness, in the order of their names."""
-    by_harness: dict[str, list[Session]] = {}
-    for session in sessions:
-        by_harness.setdefault(session.harness or "unknown", []).append(session)
+    by_harness = grouped((session.harness or "unknown", session) for session in sessions)
     return tuple(_conduct(name, group) for name, group in sorted(by_harness.items()))
 
 

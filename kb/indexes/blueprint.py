@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from kb import grouped
 from kb.indexes.gains import paid
 from kb.indexes.notes import cut
 from kb.indexes.render import cell, index_file, link, run_table, table
@@ -30,9 +31,8 @@ def blueprint_files(
 ) -> tuple[dict[str, bytes], list[list[str]]]:
     """`blueprint.md` and `.json`; and the anchors of each phase's topics."""
     names, home = {t.anchor: t.name for t in topics}, _homes(topics)
-    own = defaultdict[str, list[dict]](list)
-    for path in sorted(home, key=lambda p: material.facts[p].order, reverse=True):
-        own[home[path]].append(material.runs[path])
+    newest = sorted(home, key=lambda p: material.facts[p].order, reverse=True)
+    own = grouped((home[path], material.runs[path]) for path in newest)
     won = [row for row in material.runs.values() if paid(row)]
     phases = [
         [_state(anchor, names[anchor], own[anchor]) for anchor in p] for p in _phases(home, won)
@@ -85,10 +85,8 @@ def _homes(topics: tuple[Topic, ...]) -> dict[str, str]:
 
 def _phases(home: dict[str, str], won: list[dict]) -> list[list[str]]:
     """Topics that paid off, in phases by when they first did: the mean over targets of how far along its gains each then was."""
-    of_target, places = defaultdict[str, list[str]](list), defaultdict[str, list[float]](list)
-    for row in won:
-        if row["path"] in home:
-            of_target[row["target"]].append(home[row["path"]])
+    of_target = grouped((row["target"], home[row["path"]]) for row in won if row["path"] in home)
+    places = defaultdict[str, list[float]](list)
     for _, anchors in sorted(of_target.items()):
         for anchor in dict.fromkeys(anchors):
             places[anchor].append((anchors.index(anchor) + 1) / (len(anchors) + 1))

@@ -6,6 +6,7 @@ Refuses to rank: the list is in trail order, and a card that a later run contrad
 
 from collections.abc import Iterable
 
+from kb import grouped
 from kb.indexes.render import cell, file_of_target, href, index_file
 from kb.refuted import Card
 from kb.store import Kept, digest_of, row_of, to_json
@@ -18,9 +19,7 @@ _WARNING = "Run `kb check` on a proposal before trying one again; a card is a wa
 
 def refuted_files(cards: Iterable[Card], kept: Kept) -> dict[str, bytes]:
     """Every refuted list, by path below `indexes/`; of a target whose cards are the same as it was kept."""
-    by_target: dict[str, list[Card]] = {}
-    for card in cards:
-        by_target.setdefault(card.target or _GENERIC, []).append(card)
+    by_target = grouped((card.target or _GENERIC, card) for card in cards)
     inputs = {target: digest_of(row_of(by_target[target])) for target in sorted(by_target)}
     lists = kept.each(
         "refuted lists",

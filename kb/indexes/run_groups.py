@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from kb import grouped
 from kb.indexes.run_words import LARGE, plain_words, stem_of
 from kb.indexes.survey import WikiSurvey
 from kb.trail import Facts
@@ -53,9 +54,7 @@ def _themes(survey: WikiSurvey, loose: Iterable[Facts]) -> Iterable[tuple[str, s
 
     What a third of a target's runs speak of is what the target is made of, not what one of them does: no theme.
     """
-    of_target = defaultdict[str, list[tuple[str, str]]](list)
-    for e in loose:
-        of_target[e.target].append((e.path, e.title))
+    of_target = grouped((e.target, (e.path, e.title)) for e in loose)
     for target, titles in of_target.items():
         whole = survey.words.targets[target]
         for name, own in themes_of(titles):

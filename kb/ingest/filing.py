@@ -6,10 +6,10 @@ a callout that says how much rested on it.
 
 import json
 import posixpath
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from kb import KbError, store
+from kb import KbError, grouped, store
 from kb.claims import (
     Claim,
     Conflict,
@@ -41,10 +41,8 @@ def pages_with(
 
     A page that is not there is made where a draft names it. Reads all, writes nothing.
     """
-    by_page = defaultdict[str, list[Claim]](list)
     claims = tuple(claims)
-    for claim in claims:
-        by_page[claim.page].append(claim)
+    by_page = grouped((claim.page, claim) for claim in claims)
     named = {d.path: d for d in drafts}
     disputed, home = _disputed(conflicts(claims)), layout.page("")
     gone, _ = readable_claims(layout, gone=True)
@@ -120,9 +118,7 @@ _PLAIN = ("type", "created", "updated", "origin", "status")
 def _filled(
     path: str, data: bytes, claims: list[Claim], titles: Mapping[str, str], home: str
 ) -> bytes:
-    sections = defaultdict[str, list[Claim]](list)
-    for claim in claims:
-        sections[claim.section].append(claim)
+    sections = grouped((claim.section, claim) for claim in claims)
     blocks = {f"{BLOCK}-{slug_of(name)}": (name, held) for name, held in sections.items()}
     for name in [b[0] for b in read(path, data).blocks if b[0].startswith(f"{BLOCK}-")]:
         if name not in blocks:
@@ -192,11 +188,7 @@ def _escaped(text: str) -> str:
 
 
 def _disputed(conflicts: Iterable[Conflict]) -> dict[str, list[Conflict]]:
-    by_page = defaultdict[str, list[Conflict]](list)
-    for conflict in conflicts:
-        for page in {conflict.first.page, conflict.second.page}:
-            by_page[page].append(conflict)
-    return by_page
+    return grouped((page, c) for c in conflicts for page in {c.first.page, c.second.page})
 
 
 def _dispute(conflict: Conflict, path: str, titles: Mapping[str, str], home: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from urllib.parse import quote
 
-from kb import __version__
+from kb import __version__, grouped
 from kb.lint.registry import all_rules
 from kb.lint.report import Habit, Report
 from kb.schema import Finding, Level
@@ -64,9 +64,7 @@ def _words(findings: list[Finding]) -> list[str]:
 
 def _worst(findings: list[Finding]) -> list[str]:
     """The pages that have most of one kind, each with its first place; and on how many others there are some."""
-    pages = dict[str, list[Finding]]()
-    for finding in findings:
-        pages.setdefault(finding.path, []).append(finding)
+    pages = grouped((finding.path, finding) for finding in findings)
     ranked = sorted(pages.values(), key=lambda group: -len(group))
     places = []
     for first, *others in ranked[:_WORST]:

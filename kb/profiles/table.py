@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 
-from kb import KbError
+from kb import KbError, grouped
 from kb.profiles.buckets import OPAQUE, bucket_of
 from kb.text import one_line
 
@@ -114,9 +114,9 @@ def _total(times: Iterable[float | None]) -> float | None:
 
 def _folded(costs: Iterable[Cost]) -> list[Cost]:
     """Costs of the same operation summed; facts of the first. Order: longest first, then name."""
-    groups: dict[tuple[str, str], list[Cost]] = defaultdict(list)
-    for cost in costs:
-        groups[clean(cost.name) or "(no name)", clean(cost.category, limit=80)].append(cost)
+    groups = grouped(
+        ((clean(cost.name) or "(no name)", clean(cost.category, limit=80)), cost) for cost in costs
+    )
     folded = (
         replace(
             same[0],

@@ -5,6 +5,7 @@ where. Fetches nothing itself.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from kb import grouped
 from kb.research.claims import StatedFigure, claims_of
 from kb.research.diffs import FileDiff, changes_of, role_of
 from kb.research.git import Repository
@@ -208,10 +209,7 @@ def matrix_of(
     first. Upstream is among the latter.
     """
     alive = [f for f in forks if not f.in_upstream]
-    rows: dict[str, list[str]] = {}
-    for fork in alive:
-        for name in fork.not_upstream[:20]:
-            rows.setdefault(name, []).append(fork.fork)
+    rows = grouped((name, fork.fork) for fork in alive for name in fork.not_upstream[:20])
     order = {f.fork: at for at, f in enumerate(alive)}
     every = [f.fork for f in alive if f.optimization]
     listed = sorted(

@@ -7,8 +7,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from kb import KbError
+from kb import KbError, grouped
 from kb.claims.filed import Claim, claims_in
 from kb.research.forks import Fork, matrix_of
 from kb.research.readings import fork_of_source
@@ -43,7 +44,7 @@ class Captures:
     """Sources on file with the claims that rest on each, and why others could not be read."""
 
     sources: tuple[Source, ...]
-    claims: Mapping[str, tuple[Claim, ...]]
+    claims: Mapping[str, Sequence[Claim]]
     faults: tuple[str, ...]
 
 
@@ -55,13 +56,11 @@ def place_of_source(id: str) -> str:
 def captures_of(layout: Layout) -> Captures:
     """What is on file below `sources/`."""
     faults = list(damaged_sources(layout))
-    by_source: dict[str, list[Claim]] = defaultdict(list)
+    claims: dict[str, list[Claim]] = {}
     try:
-        for claim in claims_in(layout):
-            by_source[claim.source.rpartition("/")[2]].append(claim)
+        claims = grouped((c.source.rpartition("/")[2], c) for c in claims_in(layout))
     except KbError as error:
         faults.append(str(error))
-    claims = {id: tuple(some) for id, some in by_source.items()}
     return Captures(tuple(sources(layout)), claims, tuple(faults))
 
 
@@ -91,16 +90,12 @@ def sections_of(source: Source, text: str) -> Iterator[CapturedSection]:
 
 
 def _hunks(part: str) -> tuple[Hunk, ...]:
-    """The hunks of a captured diff without the fence around it."""
-    lines = part.split("\n")
-    fences = [n for n, line in enumerate(lines) if line.startswith("```")]
-    inside = lines[fences[0] + 1 : fences[-1] if len(fences) > 1 else None] if fences else []
+    """The hunks of a captured diff without the fence around it: no line of a diff begins as a fence does."""
     hunks = []
-    for hunk in _HUNK.split("\n".join(inside)):
-        where, _, rest = hunk.partition("\n")
-        if where.startswith("@@"):
-            rows = [(_LINE_KINDS.get(r[:1], ""), visible(r)) for r in rest.rstrip("\n").split("\n")]
-            hunks.append((visible(where), tuple(rows)))
+    for where, *rest in (hunk.rstrip("\n").split("\n") for hunk in _HUNK.split(part)[1:]):
+        rows = takewhile(lambda row: not row.startswith("```"), rest)
+        shown = tuple((_LINE_KINDS.get(row[:1], ""), visible(row)) for row in rows)
+        hunks.append((visible(where), shown))
     return tuple(hunks)
 
 

@@ -3,9 +3,9 @@ chance: the same wiki gives the same picture.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb import grouped
 from kb.site.survey import Survey
 
 _NEAR = 9
@@ -49,9 +49,7 @@ def whole_sky(survey: Survey) -> Sky:
     pages, rank = survey.pages, survey.wiki.rank
     drawn = (p for p in survey.wiki.pages if pages[p].type not in _NOT_DRAWN)
     central = sorted(drawn, key=lambda p: (-rank[p], p))[:_MOST_STARS]
-    groups = defaultdict(list)
-    for path in central:
-        groups[pages[path].type].append(path)
+    groups = grouped((pages[path].type, path) for path in central)
     order = sorted(groups, key=lambda t: (-len(groups[t]), t))
     discs = _packed([9 * math.sqrt(len(groups[t])) + 22 for t in order])
     wide = max([1.0, *(abs(x) + r for x, _, r in discs)])

@@ -2,16 +2,15 @@
 judge: it gathers what each shows, and a template lays it out.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from kb.page import Page
+from kb import grouped
 from kb.refuted import Card
 from kb.site.graph_pictures import whole_sky
 from kb.site.runs import RunRow, compared, csv_of, runs_of, table_of
 from kb.site.survey import Survey, plural, type_place
-from kb.site.targets import Standpoint, TargetView, levers_of
+from kb.site.targets import TargetView, levers_of
 
 # Rows of the table of all runs; the older ones stand in the tables of their targets.
 _MOST_RUNS = 200
@@ -136,10 +135,8 @@ def _refuted(
 
 def _side_by_side(views: Sequence[TargetView]) -> Mapping[str, object]:
     """Every lane of every target by metric, the metric of most lanes first, the best change first."""
-    groups: dict[str, list[tuple[TargetView, Standpoint]]] = defaultdict(list)
-    for view in views:
-        for point in view.points:
-            groups[point.progress.metric or "no metric"].append((view, point))
+    lanes = ((view, point) for view in views for point in view.points)
+    groups = grouped((lane[1].progress.metric or "no metric", lane) for lane in lanes)
     for rows in groups.values():
         rows.sort(key=lambda row: -abs(row[1].change.ratio if row[1].change else 0))
     return {"groups": sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
@@ -148,9 +145,8 @@ def _side_by_side(views: Sequence[TargetView]) -> Mapping[str, object]:
 def _listing(survey: Survey, type_name: str) -> Mapping[str, object]:
     members, cited = survey.by_type[type_name], survey.wiki.backlinks
     folder_of = {p.path: p.folder.removeprefix("wiki").strip("/") for p in members}
-    by_folder: dict[str, list[Page]] = defaultdict(list)
-    for p in members if len(members) > _LONG_LIST else ():
-        by_folder[folder_of[p.path]].append(p)
+    listed = members if len(members) > _LONG_LIST else ()
+    by_folder = grouped((folder_of[p.path], p) for p in listed)
     rows = [(p, folder_of[p.path], len(cited.get(p.path, ()))) for p in members]
     return {
         "rows": [] if by_folder else rows,
@@ -171,9 +167,8 @@ def _tags(survey: Survey) -> Iterator[Overview]:
     ]
     title, shows = f"Tags ({len(survey.tags):,})", {"sizes": sizes, "tags": []}
     yield "by-tag/index.html", title, "tags.html", lambda: shows
-    shared: dict[str, list[tuple[str, str, Sequence[str]]]] = defaultdict(list)
-    for tag, (place, anchor) in survey.tag_places.items():
-        shared[place].append((tag, anchor, survey.tags[tag]))
+    places = survey.tag_places.items()
+    shared = grouped((place, (tag, at, survey.tags[tag])) for tag, (place, at) in places)
     for place, rows in shared.items():
         yield (
             place,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import PurePosixPath
 
-from kb import page, refuted, store, trail
+from kb import grouped, page, refuted, store, trail
 from kb.graph import Files, Graph, graph_of
 from kb.page import Page
 from kb.refuted import Card
@@ -45,9 +45,7 @@ class Survey:
     @cached_property
     def trails(self) -> dict[str, tuple[Facts, ...]]:
         """Experiments by target, the targets sorted; those that name none are under an empty name."""
-        by_target: dict[str, list[Facts]] = defaultdict(list)
-        for e in self.experiments:
-            by_target[e.target].append(e)
+        by_target = grouped((e.target, e) for e in self.experiments)
         return {name: tuple(by_target[name]) for name in sorted(by_target)}
 
     @cached_property
@@ -111,9 +109,7 @@ class Survey:
     @cached_property
     def by_type(self) -> dict[str, tuple[Page, ...]]:
         """Pages by type in the order of the schema, each list by title."""
-        by_type: dict[str, list[Page]] = defaultdict(list)
-        for p in self.wiki.pages.values():
-            by_type[p.type].append(p)
+        by_type = grouped((p.type, p) for p in self.wiki.pages.values())
         ordered = sorted(by_type, key=lambda t: (TYPE_ORDER.index(t) if t in TYPE_ORDER else 99, t))
         return {
             t: tuple(sorted(by_type[t], key=lambda p: (p.title.lower(), p.path))) for t in ordered
@@ -122,10 +118,8 @@ class Survey:
     @cached_property
     def tags(self) -> dict[str, tuple[str, ...]]:
         """Pages under each tag, tags sorted; tags that differ by case only are one."""
-        by_tag: dict[str, list[str]] = defaultdict(list)
-        for path, p in sorted(self.wiki.pages.items()):
-            for tag in tags_of(p):
-                by_tag[tag].append(path)
+        pages = sorted(self.wiki.pages.items())
+        by_tag = grouped((tag, path) for path, p in pages for tag in tags_of(p))
         return {tag: tuple(by_tag[tag]) for tag in sorted(by_tag)}
 
     @cached_property
@@ -140,11 +134,11 @@ class Survey:
     @cached_property
     def lever_verdicts(self) -> Mapping[str, list[str]]:
         """Verdicts of all runs that moved a lever, by the lever's key."""
-        verdicts: dict[str, list[str]] = defaultdict(list)
-        for e in self.experiments:
-            for key in {key_of(v.name) for v in e.levers}:
-                verdicts[key].append(e.verdict.canonical or "no verdict")
-        return verdicts
+        return grouped(
+            (key, e.verdict.canonical or "no verdict")
+            for e in self.experiments
+            for key in {key_of(v.name) for v in e.levers}
+        )
 
     @cached_property
     def files(self) -> Files:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from kb import store
+from kb import grouped, store
 from kb.page import LARGEST, Page, text_of
 from kb.schema import FAILED
 from kb.site.body import Body, body_of
@@ -165,9 +165,7 @@ def _shows(survey: Survey, page: Page, body: Body) -> dict[str, object]:
     order = {t: n for n, t in enumerate(survey.by_type)}
     citing = [survey.pages[p] for p in survey.wiki.backlinks.get(path, ())]
     citing.sort(key=lambda p: (order.get(p.type, 99), p.title.lower(), p.path))
-    groups: dict[str, list[Page]] = defaultdict(list)
-    for citer in citing:
-        groups[plural(citer.type)].append(citer)
+    groups = grouped((plural(citer.type), citer) for citer in citing)
     before, after = survey.neighbours.get(path, ("", ""))
     fields = {
         k: v

@@ -15,7 +15,7 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kb import KbError, exports, store
+from kb import KbError, exports, grouped, store
 from kb.store import Kept, digest_of, row_of, value_of
 from kb.trail.facts import Facts, Place, VerdictRead, from_row
 from kb.trail.facts import from_row as facts_in
@@ -88,10 +88,8 @@ class Trail:
     @cached_property
     def by_target(self) -> Mapping[str, tuple[Facts, ...]]:
         """Experiments of each target, in trail order."""
-        runs_by_target: dict[str, list[Facts]] = {}
-        for e in self.experiments:
-            runs_by_target.setdefault(e.target, []).append(e)
-        return {target: tuple(runs_by_target[target]) for target in sorted(runs_by_target)}
+        by_target = grouped((e.target, e) for e in self.experiments)
+        return {target: tuple(runs) for target, runs in sorted(by_target.items())}
 
     @cached_property
     def digests(self) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb import grouped
 from kb.run.record import Lever
 from kb.schema import Verdict
 from kb.text import cut, sentences_of
@@ -128,9 +129,7 @@ def _merged(
     yield Line(f"best configuration, merged: {text}", chain[0].path)
     if alone := _unvaried(outcomes, merged):
         yield Line(f"no run had another value of: {', '.join(alone)}", chain[0].path)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for key, v in merged.items():
-        groups[setter[key].path].append(v.name.lstrip("-"))
+    groups = grouped((setter[key].path, v.name.lstrip("-")) for key, v in merged.items())
     parts = [_share(outcomes, e, groups[e.path]) for e in chain if groups.get(e.path)]
     yield Line("set by: " + "; ".join(parts), chain[0].path)
 

@@ -5,6 +5,7 @@ tries that have no page. A lever that won later is not dead.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from kb import grouped
 from kb.schema import Verdict
 from kb.text import cut
 from kb.trail.facts import Facts
@@ -80,9 +81,7 @@ def _rule(e: Facts) -> str:
 
 
 def _family(outcomes: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
-    alike: dict[str, list[Facts]] = defaultdict(list)
-    for e in lost:
-        alike[DIGITS.sub("#", outcomes.change(e))].append(e)
+    alike = grouped((DIGITS.sub("#", outcomes.change(e)), e) for e in lost)
     tries = [_try(outcomes, same, place) for place, same in enumerate([*alike.values()][:_TRIES])]
     more = f" | and {len(alike) - _TRIES} more" if len(alike) > _TRIES else ""
     head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from kb import grouped
 from kb.page import Page
 from kb.run.record import Metric
 from kb.trail.metric_names import renamed
@@ -23,15 +24,15 @@ def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:
     """Patterns of pages that stand in one folder, or have one name in its folders, where most tell of a run and the
     others say nothing of what they are.
     """
-    groups: dict[str, list[bool]] = {}
-    for page in pages:
-        if page.type not in ("experiment", "page", "observation"):
-            continue
+    groups = grouped(
+        (pattern, page.type == "experiment")
+        for page in pages
+        if page.type in ("experiment", "page", "observation")
         for pattern in (
             f"{page.folder}/*.md",
             f"{page.folder.rpartition('/')[0]}/*/{page.stem}.md",
-        ):
-            groups.setdefault(pattern, []).append(page.type == "experiment")
+        )
+    )
     return tuple(
         sorted(
             pattern

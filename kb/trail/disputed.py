@@ -1,13 +1,12 @@
 """Statements of one target that disagree: a figure that a repeat did not confirm, a setting that won once and lost once. Refuses to say who is right."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 
+from kb import grouped
 from kb.run.noise import SMALLEST_GAIN, gain_of
 from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.text import cut
-from kb.trail.facts import Facts
 from kb.trail.frontier import kept, parents_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
@@ -40,12 +39,13 @@ def _unconfirmed(outcomes: Outcomes) -> Iterable[tuple[tuple[str, int, str], Lin
 def _both_ways(outcomes: Outcomes) -> Iterable[tuple[tuple[str, int, str], Line]]:
     """Settings that one run's verdict supports and another's refutes at the same size of work."""
     points = points_of(outcomes.runs)
-    tries: dict[tuple[str, str, str], list[Facts]] = defaultdict(list)
-    for e in outcomes.runs:
-        if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.REFUTED):
-            for v in levers_in(e.title):
-                if v.value and not is_common(v.name) and len(key_of(v.name)) > 2:
-                    tries[f"{v.name}={v.value}", key_of(v.name), points[e.path]].append(e)
+    tries = grouped(
+        ((f"{v.name}={v.value}", key_of(v.name), points[e.path]), e)
+        for e in outcomes.runs
+        if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.REFUTED)
+        for v in levers_in(e.title)
+        if v.value and not is_common(v.name) and len(key_of(v.name)) > 2
+    )
     for (name, _, _), runs in tries.items():
         won, lost = [e for e in runs if kept(e)], [e for e in runs if not kept(e)]
         if won and lost and len(runs) <= 4:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kb import grouped
 from kb.run.direction import Direction
 from kb.run.noise import SMALLEST_GAIN, SMALLEST_GAIN_TEXT, WIDE_TEXT, Spread
 from kb.run.quantity import number_text
@@ -279,9 +280,7 @@ def unfiled(log: str, experiments: Sequence[Facts]) -> tuple[str, ...]:
 
 def by_variant(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Progress, ...]:
     """Progress of every variant of one target's experiments; the metric is the variant's own, else the target's."""
-    groups: dict[str, list[Facts]] = defaultdict(list)
-    for e in experiments:
-        groups[e.variant].append(e)
+    groups = grouped((e.variant, e) for e in experiments)
     whole = metric_of(experiments, stated)
     return tuple(
         progress_of(

@@ -4,11 +4,11 @@ Refuses to narrate: what needs a writer is a marked gap.
 """
 
 import posixpath
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from kb import grouped
 from kb.graph import generations, longest_chain
 from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
@@ -142,10 +142,7 @@ _Groups = list[tuple[str, Sequence[str]]]
 
 def _shared(runs: Sequence[Facts], keys: Callable[[Facts], Iterable[str]]) -> _Groups:
     """Paths of runs by what they share, the largest group first."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for e in runs:
-        for key in dict.fromkeys(keys(e)):
-            groups[key].append(e.path)
+    groups = grouped((key, e.path) for e in runs for key in dict.fromkeys(keys(e)))
     return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
 
 

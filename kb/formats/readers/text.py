@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import takewhile, zip_longest
 from pathlib import Path
 
+from kb import grouped
 from kb.formats.columns import (
     DAYS,
     LogColumn,
@@ -97,9 +98,7 @@ def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) 
 
 def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]:
     """Tables of runs with their layouts, which those of one header share."""
-    alike: dict[tuple[str, ...], list[Record]] = {}
-    for table in tables:
-        alike.setdefault(tuple(table.names), []).extend(table.records)
+    alike = grouped((tuple(table.names), record) for table in tables for record in table.records)
     first = {tuple(t.names): t for t in reversed(tables)}
     layouts = {n: layout_of(t, alike[n], ask=ask) for n, t in first.items()}
     readings = (

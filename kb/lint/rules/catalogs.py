@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
+from kb import grouped
 from kb.lint.matter import Matter, is_catalog
 from kb.lint.registry import Mending, Rule, W
 from kb.page import Page
@@ -44,16 +45,17 @@ def _entries(matter: Matter, page: Page, at: int) -> list[int]:
 
 def catalog_gaps(matter: Matter) -> Iterator[Finding]:
     """A section that lists nearly all pages of one folder, and misses a few: four fifths of five pages or more make it a list of that folder."""
-    members = dict[str, set[str]]()
-    for path, page in matter.pages.items():
-        if not is_catalog(page) or page.type == "catalog":
-            members.setdefault(page.folder, set()).add(path)
+    members = grouped(
+        (page.folder, path)
+        for path, page in matter.pages.items()
+        if not is_catalog(page) or page.type == "catalog"
+    )
     for path, page in matter.pages.items():
         if page.type != "index":
             continue
         cited = {t for link in page.links if (t := matter.target(link.href, page))}
         for folder, count in sorted(Counter(map(posixpath.dirname, cited)).items()):
-            missed = sorted(members.get(folder, set()) - cited - {path})
+            missed = sorted({*members.get(folder, ())} - cited - {path})
             size = count + len(missed)
             if folder != "wiki" and missed and size >= 5 and count >= 0.8 * size:
                 more = f" and {len(missed) - 3} more" if len(missed) > 3 else ""

@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from kb import grouped
 from kb.profiles.registry import Format
 from kb.profiles.sheets import Sheet, heads, milliseconds, number, sheets
 from kb.profiles.table import Cost, Fact, Reading
@@ -109,10 +110,7 @@ def ncu(lines: Iterable[str], label: str) -> Reading:
         pair for s in tables for pair in (_wide, _long)[s.column("Metric Name") is not None](s)
     ]
     time = "time" if any("time" in one for _, one in all_launches) else "cycles"
-    by_kernel: dict[str, list[_Launch]] = defaultdict(list)
-    for kernel, launch in all_launches:
-        if time in launch:
-            by_kernel[kernel].append(launch)
+    by_kernel = grouped(pair for pair in all_launches if time in pair[1])
     costs = []
     for kernel, launches in by_kernel.items():
         total, count = (

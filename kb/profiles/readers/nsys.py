@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
+from kb import grouped
 from kb.profiles.registry import Format
 from kb.profiles.sheets import Sheet, heads, number, plain, sheets
 from kb.profiles.table import Cost, Fact, Reading
@@ -71,9 +72,7 @@ def _trace(sheet: Sheet) -> Reading:
 
 def nsys(lines: Iterable[str], label: str) -> Reading:
     """Device time where a table has it, else the host's calls."""
-    parts: dict[str, list[Sheet]] = defaultdict(list)
-    for sheet in sheets(lines, is_header):
-        parts[_part(sheet)].append(sheet)
+    parts = grouped((_part(sheet), sheet) for sheet in sheets(lines, is_header))
     if parts["trace"]:
         return _trace(parts["trace"][0])
     kernels = _sums(parts["kernels"] or parts["grids"])
