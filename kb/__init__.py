@@ -3,7 +3,8 @@
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TypeVar, cast
 
@@ -63,6 +64,26 @@ def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
     for key, value in pairs:
         groups[key].append(value)
     return groups
+
+
+@contextmanager
+def readable(what: object) -> Iterator[None]:
+    """Says of what the disk refuses that it cannot be read, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise KbError(f"{what}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Says of a package that is not here by which extra of kb it comes."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise KbError(
+            f"this needs {error.name}, which is not installed; install it with: pip install 'kb[{extra}]'"
+        ) from error
 
 
 class _Lazy:

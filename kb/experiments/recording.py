@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError, readable, store
 from kb.experiments.attempt import Attempt, add, begin, finish, last_attempt
 from kb.experiments.plan import Measurement, Plan, Sample, Side
 from kb.experiments.stub import stub_in_flight
@@ -86,10 +86,8 @@ def record(
 
 def _runs_in(file: Path, metric: str) -> Iterator[tuple[RecordedRun, bytes]]:
     """Every run of one file; with the first one its beginning and its end."""
-    try:
+    with readable(file):
         data = store.bytes_of(file, most=_LARGEST, declared=True)
-    except OSError as error:
-        raise KbError(f"{file}: cannot read it: {error.strerror or error}") from error
     if data.lstrip()[:1] in (b"{", b"["):
         try:
             runs = store.from_json(data, RecordedRun | list[RecordedRun])

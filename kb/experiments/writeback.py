@@ -6,8 +6,9 @@ Everything here is found missing and made good, never counted on: closing again 
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
-from kb import KbError, grouped, store
+from kb import grouped, readable, store
 from kb.experiments.stub import Stub, sealed_pages, stub_at
 from kb.experiments.targets import Target
 from kb.page import newlines_of, read
@@ -65,12 +66,9 @@ def _from_log(layout: store.Layout, path: str) -> str:
 
 
 def _log(layout: store.Layout, place: str) -> bytes:
-    try:
+    with readable(place), suppress(FileNotFoundError):
         return store.bytes_of(layout.root / place)
-    except FileNotFoundError:
-        return _HEAD.encode()
-    except OSError as error:
-        raise KbError(f"{place}: cannot read it: {error.strerror or error}") from error
+    return _HEAD.encode()
 
 
 def _with_entry(

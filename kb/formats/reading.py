@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from kb import KbError
+from kb import KbError, readable
 from kb.run.direction import Direction, direction_of
 from kb.run.quantity import bare, to_quantity
 from kb.store import digest_of, opened
@@ -94,24 +94,21 @@ _LARGEST, _LONGEST = 4 << 30, 256 << 20
 
 def lines_of(path: Path) -> Iterator[LogLine | Remark]:
     """Lines of a log as text, streamed; a BOM, CRLF and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
-    try:
-        with opened(path, most=_LARGEST, declared=True) as file:
-            wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-            file.seek(0)
-            if wide:
-                yield Remark("the file is UTF-16; read as such")
-                text = io.TextIOWrapper(file, "utf-16", "replace", newline="\n")
-                yield from (LogLine(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
-                return
-            for number, raw in enumerate(iter(partial(file.readline, _LONGEST), b""), 1):
-                if len(raw) == _LONGEST:
-                    raise KbError(f"{path}:{number}: a line of {_LONGEST >> 20} MB; this is no log")
-                text = raw.decode("utf-8", "replace").rstrip("\r\n")
-                if "\ufffd" in text and b"\xef\xbf\xbd" not in raw:
-                    yield Remark("bytes that are no UTF-8; shown as U+FFFD", number)
-                yield LogLine(number, text.removeprefix("\ufeff") if number == 1 else text)
-    except OSError as error:
-        raise KbError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with readable(path), opened(path, most=_LARGEST, declared=True) as file:
+        wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        file.seek(0)
+        if wide:
+            yield Remark("the file is UTF-16; read as such")
+            text = io.TextIOWrapper(file, "utf-16", "replace", newline="\n")
+            yield from (LogLine(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
+            return
+        for number, raw in enumerate(iter(partial(file.readline, _LONGEST), b""), 1):
+            if len(raw) == _LONGEST:
+                raise KbError(f"{path}:{number}: a line of {_LONGEST >> 20} MB; this is no log")
+            text = raw.decode("utf-8", "replace").rstrip("\r\n")
+            if "\ufffd" in text and b"\xef\xbf\xbd" not in raw:
+                yield Remark("bytes that are no UTF-8; shown as U+FFFD", number)
+            yield LogLine(number, text.removeprefix("\ufeff") if number == 1 else text)
 
 
 def text_lines(path: Path) -> Iterator[LogLine]:

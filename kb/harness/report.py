@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError
+from kb import KbError, needing
 from kb.harness.parts import HARNESSES, PLUGIN, Part, WholeFile, parts_of
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, several
 
@@ -19,10 +19,8 @@ class ForHarnesses:
 
 
 def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool) -> Result:
-    try:
+    with needing("agents"):
         from kb.harness.installation import apply, changes, receipt_at
-    except ModuleNotFoundError as error:
-        raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
     root = caller.layout.root
     planned = changes(root, _parts(root, names, action), out=action == "uninstall")
     if action in ("update", "uninstall"):

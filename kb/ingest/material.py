@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError, source, store
+from kb import KbError, readable, source, store
 
 # One token is rarely more than this many characters of technical English; the real count must not be larger.
 CHARS_PER_TOKEN = 3.2
@@ -40,10 +40,8 @@ def text_of(layout: store.Layout, name: str, *, file: Path | None = None) -> tup
 
 
 def _supplied(file: Path, captured: source.Source) -> str:
-    try:
+    with readable(file):
         data = store.bytes_of(file, declared=True)
-    except OSError as error:
-        raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
     known = {f.sha256 for f in captured.files}
     if known and hashlib.sha256(data).hexdigest() not in known:
         raise KbError(

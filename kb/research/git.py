@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError, readable, store
 
 # What a function is in each language, for the first line of a hunk: without it a method is not told
 # from its class.
@@ -104,15 +104,10 @@ def of_bundle(file: Path, scratch: Path) -> Repository:
     """A bundle unpacked, bare, below `scratch`, once for its content; its HEAD is
     `refs/upstream/HEAD`.
     """
-    try:
-        with file.open("rb") as data:
-            if not data.readline(32).startswith(b"# v"):
-                raise KbError(
-                    f"{file}: no git bundle; `git bundle create FILE --all HEAD` makes one"
-                )
-            digest = hashlib.file_digest(data, "sha256").hexdigest()[:16]
-    except OSError as error:
-        raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
+    with readable(file), file.open("rb") as data:
+        if not data.readline(32).startswith(b"# v"):
+            raise KbError(f"{file}: no git bundle; `git bundle create FILE --all HEAD` makes one")
+        digest = hashlib.file_digest(data, "sha256").hexdigest()[:16]
     folder = scratch / f"{digest}.git"
     repository = Repository(folder, file.name)
     if not (folder / "complete").exists():

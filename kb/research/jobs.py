@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
 
-from kb import KbError, store
+from kb import KbError, needing, store
 from kb.research.documents import CapturedDocument, document_of, same_tree
 from kb.research.network import INTERVALS, Access, NetworkSession
 from kb.research.replies import Unavailable
@@ -162,10 +162,8 @@ def _on_ray(
     """The same captures as tasks of a Ray cluster that shares this disk. Each worker keeps the pace
     of all: its interval is as many times longer.
     """
-    try:
+    with needing("ray"):
         import ray
-    except ImportError as error:
-        raise KbError("--on ray needs Ray: pip install 'kb[ray]'") from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False, logging_level="error")
     access = session.access

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kb import KbError
+from kb import KbError, needing
 from kb.store import bytes_of, own_state
 from kb.verbs import Caller, Result, flag, option, text_result
 
@@ -24,10 +24,8 @@ class ServeTools:
 def run(request: ServeTools, caller: Caller) -> Result:
     import datetime
 
-    try:
+    with needing("agents"):
         from kb.server import service
-    except ModuleNotFoundError as error:
-        raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
 
     def one() -> Caller:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")

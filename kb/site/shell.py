@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
-from kb import KbError
+from kb import KbError, needing
 from kb.site.links import web_address
 from kb.site.survey import Survey, plural, type_place
 from kb.site.targets import short_names
@@ -179,15 +179,11 @@ def shell_of(layout: Layout, kept: Kept, groups: tuple[Group, ...], *, depth: in
 
 def versions() -> str:
     """Versions of what gives the shell. Raises KbError where it is not installed."""
-    try:
+    with needing("site"):
         return " ".join(
             f"{name} {version(name)}"
             for name in ("mkdocs", "mkdocs-material", "jinja2", "markdown-it-py")
         )
-    except PackageNotFoundError as error:
-        raise KbError(
-            f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'"
-        ) from error
 
 
 def theme_config(theme: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError, readable, store
 from kb.verbs.result import Result
 
 
@@ -60,15 +60,13 @@ class Caller:
 
     def content(self, typed: str) -> bytes:
         """What a file holds, or what comes in where it is `-`. Raises KbError where it cannot be read."""
-        try:
+        with readable(typed):
             if typed == "-":
                 return self.stdin()
             file = self.file(typed)
             if not self.confined and file.is_fifo():  # As a shell hands over what a command prints.
                 return file.read_bytes()
             return store.bytes_of(file, declared=not self.confined)
-        except OSError as error:
-            raise KbError(f"{typed}: cannot be read: {error.strerror or error}") from error
 
     def text(self, typed: str) -> str:
         """The same as text. Raises KbError where it is none."""

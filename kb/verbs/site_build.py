@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb import KbError, store
+from kb import needing, store
 from kb.verbs import Caller, Result, option, text_result
 
 if TYPE_CHECKING:
@@ -38,12 +38,8 @@ def run(request: SiteBuild, caller: Caller) -> Result:
 
 def render(caller: Caller, *, out: Path | None) -> Path:
     """Compile the knowledge base and bring its site up to date; the folder of the site. Raises KbError where its extra is not installed."""
-    try:
+    with needing("site"):
         from kb import site
-    except ModuleNotFoundError as error:
-        raise KbError(
-            f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'"
-        ) from error
     caller.build()
     with store.lock(caller.layout, "site"):
         with closing(store.state(caller.layout)) as db:
