@@ -200,11 +200,15 @@ def _dispute(conflict: Conflict, path: str, titles: Mapping[str, str], home: str
 
 
 def _with_callout(path: str, data: bytes, name: str, title: str, lines: list[str]) -> bytes:
-    """The page with a managed callout of these lines; one that has none to say is emptied, never added."""
+    """The page with a managed callout of these lines, or without it where there are none."""
     if not lines and all(b[0] != name for b in read(path, data).blocks):
         return data
-    content = "\n".join([f"> [!warning] {title}", *(f"> - {line}" for line in lines)])
-    return with_block(path, data, name=name, content=content if lines else "")
+    if lines:
+        content = "\n".join([f"> [!warning] {title}", *(f"> - {line}" for line in lines)])
+        return with_block(path, data, name=name, content=content)
+    empty = ("", f"<!-- kb:auto {name} -->", "<!-- /kb:auto -->", "")
+    bare = newlines_of(data).join(empty).encode()
+    return with_block(path, data, name=name, content="").replace(bare, b"")
 
 
 def file_pages(layout: store.Layout, pages: Mapping[str, bytes]) -> tuple[str, ...]:
