@@ -683,6 +683,20 @@ def test_a_first_measurement_that_crashes_says_what_it_printed_and_warns_nobody(
     assert cli.main(["lint"]) == 0 and "missing-" not in loop.capsys.readouterr().out
 
 
+def test_a_first_measurement_that_measured_nothing_stays_open_until_the_benchmark_is_mended(loop):
+    bench = loop.repository / "bench.sh"
+    bench.write_text('echo "time: 100 ms"\n')
+    loop.git("commit", "-qam", "prints no metric")
+    for _ in range(2):
+        refused = loop.run("try", "--baseline", "--target", "parser", ok=(2,)).stderr
+        assert "stays open, for nothing was measured" in refused and "`time: 100 ms`" in refused and "a line such as `METRIC" in refused
+    bench.write_text(BENCH)
+    loop.git("commit", "-qam", "prints it")
+    assert loop.run("try", "--baseline", "--target", "parser").stdout.startswith("baseline, keep")
+    (path,) = pages(loop)
+    assert [a.plan.number for a in attempts(loop, path)] == [1, 2, 3] and loop.page("wiki/log.md").count("## [") == 1
+
+
 def test_a_label_that_no_page_has_is_answered_with_the_newest_page(loop):
     path = loop.open("a=1")
     assert path in loop.run("run", "v044", ok=(2,)).stderr
@@ -771,6 +785,11 @@ def test_one_command_tries_a_proposal_from_the_edit_to_the_sealed_page(loop, tmp
     (loop.repository / "value.txt").write_text("80\n")
     again = loop.run("try", str(proposal), "--lever", "chunk=128", "--date", "2026-05-02", "--expect", "=80$").stdout
     assert again.startswith("supported, keep") and "2026-05-02-v002" in again
+    code = read(pages(loop)[1], loop.page(pages(loop)[1]).encode()).front["code"]
+    assert again.rstrip().endswith(f"keep it: `git commit -a` commits edits that are not; `git merge {code[:12]}` brings it back later (pinned under refs/kb/)")
+    loop.git("checkout", "-q", "value.txt")
+    loop.git("merge", "-q", code[:12])
+    assert (loop.repository / "value.txt").read_text() == "80\n" and not loop.git("status", "--porcelain")
     lines = loop.run("list").stdout.splitlines()
     assert [line.split()[:3] for line in lines] == [["2026-05-02", "parser/v001", "supported"], ["2026-05-02", "parser/v002", "supported"]]
     assert lines[1].endswith("time_ms 80 (+11.1 %)") and "chunk=128" in lines[1]
@@ -836,7 +855,7 @@ def test_trying_without_an_edit_files_no_page_and_goes_on_with_an_open_one_as_it
 
 def test_a_reason_given_before_the_run_is_no_lesson_of_a_run_that_came_out_otherwise(loop, tmp_path):
     (loop.repository / "value.txt").write_text("120\n")
-    loop.run("try", proposed(tmp_path, "a=1"), "--because", "a call costs")
+    assert "take it back: `git restore .`" in loop.run("try", proposed(tmp_path, "a=1"), "--because", "a call costs").stdout
     (path,) = pages(loop)
     facts = stub_at(loop.layout, path).facts
     assert facts.verdict.canonical == "refuted" and "because" not in read(path, loop.page(path).encode()).front

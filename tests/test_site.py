@@ -433,6 +433,17 @@ def test_every_hub_is_there_and_the_run_table_is_a_csv_too(tmp_path):
     assert doc(layout, "graph.html").count("kb-star") >= 8 and "kb-star" in doc(layout, "concepts/tiling.html")
 
 
+def test_a_gain_that_was_measured_by_turns_is_shown_in_place_of_one_against_the_parents_old_figure(tmp_path):
+    parent, name = "wiki/experiments/alpha/2026-01-01-v001-a.md", "wiki/experiments/alpha/2026-01-08-v008-h.md"
+    stated = f'parent: {parent}\nmeasured: "1:abc"\ngain: "+4.9 % (+1.6 % to +8.3 %)"\n'
+    page = experiment(8, "inconclusive", metric=8.5).replace("tags:", f"{stated}tags:", 1)
+    layout = write(tmp_path, {**SMALL, name: page, name.replace("08", "09").replace("v008", "v009"): page.replace("inconclusive", "supported")})
+    published(layout)
+    head = doc(layout, "experiments/alpha/2026-01-08-v008-h.html").partition("<dl>")[0]
+    assert '<span class="kb-change ">-4.90%</span>' in head and "by turns: gain +4.9 % (+1.6 % to +8.3 %)" in head and "-10.5%" not in head
+    assert '<span class="kb-change kb-better">-4.90%</span>' in doc(layout, "experiments/alpha/2026-01-09-v009-h.html")
+
+
 def test_a_column_of_the_run_table_is_one_entry(tmp_path, monkeypatch):
     from kb.site import runs
 

@@ -122,11 +122,17 @@ def _run(survey: Survey, e: Facts, progress: Progress | None) -> RunRow:
         return RunRow(e, None, None, None, cost)
     parent = survey.facts.get(e.parent)
     before = parent.metric(metric.name) if parent else None
+    against = change_of(metric.value, before.value if before else None, metric.direction)
+    if e.gain is not None and page.field("measured"):
+        # Measured by turns with its parent; the figure on the parent's page is of another day.
+        ratio = e.gain if metric.direction == "higher" else -e.gain
+        is_open = e.verdict.canonical == Verdict.INCONCLUSIVE or not ratio
+        against = FigureChange(ratio, None if is_open else e.gain > 0)
     base = progress.baseline
     return RunRow(
         e,
         metric,
-        change_of(metric.value, before.value if before else None, metric.direction),
+        against,
         change_of(metric.value, base.value, metric.direction)
         if base and base.path != e.path
         else None,

@@ -147,7 +147,7 @@ def _noise(name: str, step: Step | None, runs: dict[str, Facts], metric: Metric)
         return Alarm("noise-unknown", text, (step.path,)) if name == "frontier" else None
     text = (
         f"the {name} {number_text(own.value)} ± {number_text(own.stddev)} {metric.unit} is noise of "
-        f"{own.stddev / abs(own.value or 1):.0%}, over {WIDE_TEXT}: no gain over it is shown until it is measured on a quiet host"
+        f"{own.stddev / abs(own.value or 1):.1%}, over {WIDE_TEXT}: a gain of that size over it shows in many repeats by turns alone, or on a quiet host"
     )
     return (
         Alarm("noise-wide", text, (step.path,))

@@ -19,6 +19,12 @@ from kb.verbs.experiment import (
     trail_as_filed,
 )
 
+# What to do with the working tree, which kb leaves as it stands: what was measured is pinned as a commit in any case.
+_THEN = {
+    "keep": "\nkeep it: `git commit -a` commits edits that are not; `git merge {code}` brings it back later (pinned under refs/kb/)",
+    "revert": "\ntake it back: `git restore .` drops edits that are not committed, `git revert` a commit; {code} stays pinned under refs/kb/",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class CloseExperiment(Remarks, StatesLesson, StatesExpectation, NamesExperiment):
@@ -75,7 +81,9 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
                 "a later `kb build` suffices"
             ) from error
-    return Result(ruling, _text(ruling) + ("\nnothing was written" if dry else ""))
+    code = "" if ruling.again or stub.baseline else stub.page.field("code")[:12]
+    then = "\nnothing was written" if dry else code and _THEN[ruling.decision].format(code=code)
+    return Result(ruling, _text(ruling) + then)
 
 
 def _text(r: Closed) -> str:

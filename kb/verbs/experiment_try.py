@@ -44,8 +44,15 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
         )
     attempt = last_attempt(caller.layout, stub_at(caller.layout, path))
     foreseen = not attempt or not attempt.measurement
-    if foreseen:
-        experiment_run.run(_measuring(request, path), caller)
+    # A benchmark that measured nothing was mended since, or says so again.
+    anew = not foreseen and request.baseline and not attempt.metrics
+    if foreseen or anew:
+        measured = experiment_run.run(_measuring(request, path, again=anew), caller)
+        if request.baseline and (problem := measured.value["problem"]):
+            raise KbError(
+                f"{path} stays open, for nothing was measured: {problem}. A benchmark prints a line such as `METRIC time_ms=12.5`, named as "
+                "`metric:` of the target page says; the same command then measures it anew"
+            )
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
     done = experiment_close.run(close, caller, foreseen=foreseen)
     failed = done.value.verdict in (Verdict.INVALID, Verdict.CRASH)
@@ -53,8 +60,8 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
     return Result(closed, done.text, FINDINGS if failed else FINE)
 
 
-def _measuring(request: TryExperiment, path: str) -> RunExperiment:
-    return shared(RunExperiment, request, {"page": path, "edited": True})
+def _measuring(request: TryExperiment, path: str, *, again: bool = False) -> RunExperiment:
+    return shared(RunExperiment, request, {"page": path, "edited": True, "again": again})
 
 
 def _look(request: TryExperiment, caller: Caller, target: Target, parent: str, code: str) -> None:
