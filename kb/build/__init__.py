@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
-from kb.build.pages import compiled_pages
+from kb.build.pages import Compile, compiled_pages
 from kb.page import Page
 from kb.schema import Finding
 from kb.text import printable
@@ -133,7 +133,8 @@ def _built(
     since = since if again and not look and last == _meta(db, "done") else None
     rows = db.execute("select path, stat, digest from file") if not since else ()
     known = since.known if since else {path: tuple(row) for path, *row in rows}
-    scan_result = store.scan(layout, known=known, since=since)
+    held: dict[str, bytes] = {}
+    scan_result = store.scan(layout, known=known, since=since, contents=held)
     if not look:
         _SCANS[layout.root] = turn, scan_result
     if scan_result.left:
@@ -166,7 +167,7 @@ def _built(
     db.execute("begin immediate")
     _put(db, {"records": json.dumps(records), "habits": habits})
     _save_files(db, known, scan_result.known)
-    _sync_pages(db, layout, change, note)
+    _sync_pages(db, change, lambda todo: compiled_pages(layout, todo, held), note)
     contents = dict(db.execute("select path, content from page order by path"))
     totals = _pages_digest(layout, records, contents)
     if totals == _meta(db, "totals") and current:
@@ -296,15 +297,14 @@ def _rows(db: sqlite3.Connection, column: str) -> Iterator[tuple[str, bytes]]:
     yield from db.execute(
         f"select path, {column} from page where {column} is not null order by path"
     ).fetchall()
-    for (parts,) in db.execute(
-        "select parts from page where parts is not null order by path"
-    ).fetchall():
+    query = "select parts from page where parts is not null order by path"
+    for (parts,) in db.execute(query).fetchall():
         for path, *rows in store.value_of(parts, list[tuple[str, bytes, bytes]]):
             yield from [(path, rows[_PARTED.index(column)])] if column in _PARTED else ()
 
 
 def _sync_pages(
-    db: sqlite3.Connection, layout: store.Layout, change: store.Diff, note: Callable[[str], None]
+    db: sqlite3.Connection, change: store.Diff, compile: Compile, note: Callable[[str], None]
 ) -> None:
     gone = [(p,) for p in (*change.removed, *change.changed)]
     db.executemany("delete from page where path = ?", gone)
@@ -313,7 +313,7 @@ def _sync_pages(
         note(f"reading {len(todo)} pages")
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
-        for results, facts, statements, notes, parts, chunks in compiled_pages(layout, todo):
+        for results, facts, statements, notes, parts, chunks in compile(todo):
             head = (results.front, results.first_heading, results.labels, results.cited)
             outcome_digest = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
             row = (results.path, results.digest, outcome_digest, page.to_row(results))

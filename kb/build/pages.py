@@ -1,8 +1,9 @@
 """What follows from one page alone: itself, its facts, statements, notes and chunks. Local, dear work; knows no other page."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 
 from kb import indexes, page, refuted, search, source, store, trail
@@ -17,13 +18,18 @@ _POOL_FROM = 2500
 CompiledPage = tuple[
     Page, bytes | None, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]
 ]
+# What reads pages by their paths.
+Compile = Callable[[tuple[str, ...]], Iterator[CompiledPage]]
 
 
-def compiled_pages(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[CompiledPage]:
-    """What follows from each page alone; by several processes where they are many."""
+def compiled_pages(
+    layout: store.Layout, paths: tuple[str, ...], contents: Mapping[str, bytes]
+) -> Iterator[CompiledPage]:
+    """What follows from each page alone, some of which were read; by several processes where they are many."""
     jobs = [(os.fspath(layout.root), layout.config, path) for path in paths]
     if len(jobs) < _POOL_FROM:
-        yield from filter(None, map(_compile_one, jobs))
+        read = ((*job, contents.get(job[-1])) for job in jobs)
+        yield from filter(None, starmap(_compile_one, read))
         return
     # Most builds change few pages and need no pool. What parses pages is loaded before the fork, once and not in every process.
     import multiprocessing
@@ -35,13 +41,14 @@ def compiled_pages(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[Com
     with ProcessPoolExecutor(
         max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")
     ) as pool:
-        yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
+        yield from filter(None, pool.map(_compile_one, *zip(*jobs, strict=True), chunksize=32))
 
 
-def _compile_one(job: tuple[str, store.Config, str]) -> CompiledPage | None:
-    root, config, path = job
+def _compile_one(
+    root: str, config: store.Config, path: str, data: bytes | None = None
+) -> CompiledPage | None:
     try:
-        data = store.bytes_of(Path(root, path))
+        data = store.bytes_of(Path(root, path)) if data is None else data
     except OSError:
         return None  # It went away since the scan; the next build sees that.
     return compile_page(path, data, root=root, config=config)

@@ -33,6 +33,8 @@ _NO_PAGES = frozenset(("sources", "indexes", "site", "prompts", "raw", "node_mod
 # Beyond so many files a look at each would cost more than the question that it is for.
 _MOST_LOOKED_AT = 20_000
 _MTIME = attrgetter("st_mtime_ns")
+# Of so many files at most what was read is handed on: all those of a large wiki are larger than the memory of some hosts.
+_MOST_HELD = 2500
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,13 @@ def scan(
     *,
     known: Mapping[str, tuple[str, str]] | None = None,
     since: Scan | None = None,
+    contents: dict[str, bytes] | None = None,
 ) -> Scan:
     """Digest of every `.md` file of the wiki. Links out of the tree, folder links and unreadable files become findings.
 
     A file that is `known`, path -> (stat, digest) of an earlier scan, is not read again; the caller holds the lock of builds. Of a scan
     `since` which moments went by only folders that were written are looked at: what was written into a page in its place waits for the next.
+    `contents` takes up what was read of the first files.
 
     Raises KbError where the wiki's folder is missing or an unconfirmed link: an empty answer would empty every table.
     """
@@ -165,8 +169,12 @@ def scan(
                     try:
                         stat = _stat_of(entry, settled) if known is not None else ""
                         row = before.get(path)
-                        same = row is not None and row[0] == stat != ""
-                        fresh[path] = row if same else (stat, digest_of(_content(layout, path)))
+                        if row is None or row[0] != stat or not stat:
+                            data = _content(layout, path)
+                            row = stat, digest_of(data)
+                            if contents is not None and len(contents) < _MOST_HELD:
+                                contents[path] = data
+                        fresh[path] = row
                     except (KbError, OSError) as error:
                         findings.append(_unreadable(path, error))
     return Scan(
