@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kb import KbError, store
+from kb import KbError, refuted, store
 from kb.build import build
 from kb.page import read
 from kb.refuted.gate import Answer, Gate, Proposal
@@ -532,3 +532,44 @@ def test_declared_levers_of_other_names_and_other_values_are_told_apart_whatever
     ask = "---\ntarget: t\nlevers: [{}]\n---\n# {}\nHypothesis: It saves a quarter of the time, by {}.\nMechanism: fewer stalls in the inner loop\n"
     assert gate.check(Proposal(ask.format("prefetch=on", "Prefetch rows", "prefetching"), target="t")).outcome == "clear"
     assert gate.check(Proposal(ask.format("tile=64", "Tiles again", "tiles"), target="t")).outcome == "repeat"
+
+
+SHOP = """---
+type: strategy
+status: rejected
+---
+# Fade of the opening gap
+
+Sell a gap above the band of Bollinger, buy it back at noon.
+"""
+DOOR = """# ADR 4: A lighter door
+
+Status: rejected
+
+We proposed a door of aluminium.
+
+- A spring closes it after each loaf.
+"""
+PAGES = {"wiki/strategies/s4.md": SHOP, "wiki/decisions/0004-lighter-door.md": DOOR}
+
+
+@pytest.mark.parametrize(("status", "outcome"), [("rejected", "distinguish"), ("accepted", "clear")])
+def test_a_page_that_says_of_itself_that_it_was_rejected_is_met_whatever_its_type(make_base, status, outcome):
+    layout = make_base({path: text.replace("rejected", status) for path, text in PAGES.items()})
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert gate.check(Proposal("Fade the gap above the upper Bollinger band at the open.")).outcome == outcome
+    assert gate.check(Proposal("Let a spring close the oven after each loaf.")).outcome == outcome
+    # What a decision declined may never have been run: it asks, and is no refuted card.
+    assert [c.evidence for c in refuted.cards(gate.db)] == ["wiki/strategies/s4.md"] * (status == "rejected")
+
+
+def test_a_run_is_met_by_the_short_name_of_its_file_and_by_other_endings_of_its_words(make_base):
+    page = "---\ntype: experiment\nverdict: refuted\n---\n# Run {}\n\nSigmoid per class with {}. Rejected.\n"
+    runs = {"18_base": "nothing", "19_bce": "one softmax", "20_ema": "a moving average", "21_order": "the reordering of the layers"}
+    layout = make_base({f"wiki/experiments/{name}.md": page.format(name[:2], what) for name, what in runs.items()})
+    build(layout)
+    gate = Gate(store.state(layout))
+    for text, name in (("Train with BCE.", "19_bce"), ("Reorder the layers.", "21_order")):
+        answer = gate.check(Proposal(text))
+        assert (answer.outcome, answer.matches[0].path) == ("distinguish", f"wiki/experiments/{name}.md"), text

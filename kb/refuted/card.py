@@ -6,7 +6,7 @@ from kb.refuted.intent import Aim
 from kb.run.record import Lever
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.
-_STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle", "attempt"))
+_STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle", "attempt", "declined"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ _PROPOSES = re.compile(
 )
 _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
 _READ = frozenset(Verdict) - {Verdict.OTHER}
+# Statements that only ask for a look: of what failed as well as not, and of what may never have been run.
+_ASKING = {"attempt": "tried", "declined": "unread"}
 # Invalid by what the change itself broke; any other invalid run that kb measured says nothing about its lever.
 _BROKEN = frozenset(("checks-failed", "parity-broken"))
 
@@ -245,13 +247,13 @@ def _of_statement(
         claim=cut(s.text, _LONGEST_CLAIM),
         because=cut(s.because, _LONGEST_BECAUSE),
         delta=s.delta,
-        verdict="" if s.kind == "attempt" else str(Verdict.REFUTED),
+        verdict="" if s.kind in _ASKING else str(Verdict.REFUTED),
         levers=_main(s.aim),
         direction=s.aim.direction,
         point=s.aim.point,
         reopen_if=condition_of(s.aim.point, reason_of(s.text, "")),
         aim=s.aim,
-        status="tried" if s.kind == "attempt" else "standing",
+        status=_ASKING.get(s.kind, "standing"),
         experiments=backed,
     )
 

@@ -19,7 +19,7 @@ from itertools import product
 from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import REASON, Aim, aim_of_proposal, terms_in
+from kb.refuted.intent import REASON, Aim, aim_of_proposal, name_of_run, terms_in
 from kb.refuted.likeness import (
     by_value,
     differences,
@@ -30,7 +30,6 @@ from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
 from kb.refuted.values import same_value
 from kb.run.record import Lever
-from kb.schema import records_run
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment, targets
@@ -260,7 +259,7 @@ class Gate:
         score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
-        near = score >= _ALIKE or own and _name_words(card.evidence) <= question.aim.terms.keys()
+        near = score >= _ALIKE or own and _words_of_name(card.evidence) <= question.aim.terms.keys()
         speaks = (
             near and question.kinship(card.target) == 1.0 and not _apart(question.aim, card.aim)
         )
@@ -269,11 +268,9 @@ class Gate:
 
 
 @lru_cache(maxsize=1 << 12)
-def _name_words(path: str) -> frozenset[str]:
+def _words_of_name(path: str) -> frozenset[str]:
     """Words of the name that its author gave to the page of a run, two at least: whoever says them all means it."""
-    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
-    name = folder if records_run(folder, stem, reports=True) else stem
-    words = frozenset(t for t in terms_in(name.replace("-", " ")) if len(t) > 2 and t[0] != "#")
+    words = frozenset(t for t in terms_in(name_of_run(path)) if len(t) > 2 and t[0] != "#")
     return words if len(words) > 1 else frozenset([path])
 
 

@@ -26,7 +26,7 @@ from kb.refuted.moves import (
 )
 from kb.refuted.values import parts_of_name, plain_words
 from kb.run.record import Lever
-from kb.schema import outcome_verdict
+from kb.schema import outcome_verdict, records_run
 from kb.store import digest_of
 from kb.text import STOP, in_digits, numbers_in, numbers_in_words, sentences_of, stem, words_of
 from kb.text.reports import ReportKind, report_of
@@ -106,6 +106,17 @@ def readable(text: str) -> str:
     return text if len(text) <= _LONGEST_WORD else _BLANKS.sub(r"\1", text)[:_LONGEST]
 
 
+# A day, a number or a label in front of a name.
+_COUNTED_NAME = regex(r"[\d_-]*(?:[a-z]{1,3}\d+[_-]?)?", re.IGNORECASE)
+
+
+def name_of_run(path: str) -> str:
+    """The name that its author gave to the page of a run, or to its folder, in words: often the short one (`bce`, `wfa`)."""
+    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
+    name = folder if records_run(folder, stem, reports=True) else stem
+    return _COUNTED_NAME.sub("", name, count=1).replace("-", " ")
+
+
 def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     """Aim of an experiment's page; `because` adds words of its verdict, which say what the lever ran into."""
     slug = page.field("hypothesis")
@@ -117,7 +128,7 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     ]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
     return _aim(
-        [*head, *_untold(_parts(text))],
+        [*head, _Part("name", name_of_run(page.path)), *_untold(_parts(text))],
         declared,
         because=because,
         variant=page.field("variant"),
@@ -156,14 +167,16 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
         _terms(plain, moves, because=because),
         moves,
         direction_in(claims[0], " ".join(claims[1:])[:400]),
-        _point([readable(variant), *(p.text for p in parts)]),
+        _point([readable(variant), *(p.text * (p.kind != "name") for p in parts)]),
         commands[0] if commands else (),
         _wording([p.text for p in plain if p.label and _CLAIM.search(p.label)] or claims),
     )
 
 
 def _moves_of(part: _Part) -> tuple[Move, ...]:
-    """The levers of one part; where it tells how a run is made, what it sets is where the run stands."""
+    """The levers of one part, none of a name; where it tells how a run is made, what it sets is where the run stands."""
+    if part.kind == "name":
+        return ()
     if part.kind != "setup":
         return part.moves or moves_in(part.text, moved=part.moved)
     moves = part.moves or moves_in(part.text)
@@ -213,7 +226,7 @@ def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> di
     terms = {term: REASON for term in terms_in(because)}
     for part in parts:
         if part.kind != "setup":
-            weight = _TOPIC if part.kind == "title" else 1.0
+            weight = _TOPIC if part.kind in ("title", "name") else 1.0
             for term in terms_in(" ".join(clauses(part.text))):
                 terms[term] = max(weight, terms.get(term, 0.0))
     about = pulled(moved)
@@ -355,7 +368,7 @@ def _stem(word: str) -> str:
     """Stem of a word that says something, in one of its spellings (`optimise`, `colour`, `mapped`); empty for any other, a letter and digits."""
     if word in STOP or word.isdigit() or len(word) == 1 and word.isascii():
         return ""
-    bare = stem(word)
+    bare = stem(stem(word))
     bare = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
     return bare.replace("is", "iz").replace("our", "or")
 

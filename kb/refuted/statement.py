@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kb.graph.paths import target_of
 from kb.page import Page
+from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_text
 from kb.schema import NOTES, type_of_place
 from kb.text import sentences_of
@@ -48,6 +49,7 @@ ADVICE = re.compile(
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
+_BOXES = ("[ ] ", "[x] ", "[X] ", "[-] ")
 CROSSES = "❌✗✘🚫"
 
 
@@ -109,3 +111,23 @@ def cites_on(page: Page, lines: range) -> tuple[str, ...]:
     hrefs = (x.href for x in page.links if x.line in lines and x.kind in ("inline", "auto"))
     targets = (target_of(href, folder=page.folder) for href in hrefs)
     return tuple(dict.fromkeys(t[0] for t in targets if t and t[0].endswith(".md")))
+
+
+def prose_of(document: Document, lines: range) -> str:
+    """What the paragraphs of some lines say, in one line."""
+    blocks = document.between(lines.start, lines.stop)
+    return " ".join(" ".join(b.plain.split()) for b in blocks if b.kind == "paragraph")
+
+
+def entry_of(document: Document, at: int) -> str:
+    """Text of an outer list item, or of a paragraph that stands in nothing."""
+    block = document.blocks[at]
+    if block.kind == "paragraph" and block.parent < 0:
+        return " ".join(block.plain.split())
+    if block.kind != "item" or block.level != 1:
+        return ""
+    held = (b for b in document.blocks[at + 1 : at + 9] if b.parent == at and b.kind == "paragraph")
+    entry = " ".join(" ".join(b.plain.split()) for b in held)
+    # An open box is a plan, unless it is struck out.
+    is_plan = entry.startswith(_BOXES[0]) and "~~" not in entry
+    return "" if is_plan else entry[4 * entry.startswith(_BOXES) :]

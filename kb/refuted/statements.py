@@ -18,6 +18,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.moves import Role, moves_in
+from kb.refuted.own_failure import own_failure
 from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
     ADVICE,
@@ -25,14 +26,15 @@ from kb.refuted.statement import (
     LONGEST,
     MOST,
     Statement,
-    cites_on,
+    entry_of,
     is_note,
     is_short,
+    prose_of,
     reports_failure,
     statement_in,
 )
 from kb.refuted.values import plain_words
-from kb.schema import FAILED, OUTCOME_FIELDS, field_verdict, label_kind, outcome_verdict
+from kb.schema import FAILED, TYPES, label_kind, outcome_verdict
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
 from kb.text.reports import ReportKind, is_settled, names_failures, report_of
@@ -87,7 +89,6 @@ _DECISION = {
 _OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
 _ANSWERED_NO = re.compile(r"(?:no|nope|not really|nein|non)\b\W*(?=\w)", re.IGNORECASE)
 _STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
-_BOXES = ("[ ] ", "[x] ", "[X] ", "[-] ")
 # What a page says where more of the same measurement would decide.
 _MORE = "more samples of each side would decide"
 # A longer section tells of more than one try.
@@ -107,14 +108,21 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         judged = _judged(page, text) if any(mark in lower for mark in _VERDICTS) else ()
         return row_of(RunAim(aim, *_measured(page, text), tuple(judged)[:MOST]))
-    statements = [*_hypothesis(page, text)] if page.type == "hypothesis" else []
-    marked = any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
-    if marked or is_note(page):
-        statements += _listed(page, text)
+    statements = [*_statements_in(page, text, lower)]
     # The wiki's own log tells of its pages.
     if is_note(page) or page.type == "log" and page.path.count("/") > 1:
         statements += _attempts(page, text, {s.anchor for s in statements})
     return row_of(tuple(statements[:MOST])) if statements else None
+
+
+def _statements_in(page: Page, text: str, lower: str) -> Iterator[Statement]:
+    """What a page that is no run says failed: itself, or what it lists; of a type that is nobody's but its owner's, else itself."""
+    itself = [*own_failure(page, text)] if page.type == "hypothesis" else []
+    marked = any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
+    listed = [*_listed(page, text)] if marked or is_note(page) else []
+    yield from itself + listed
+    if not (itself or listed) and (page.type not in TYPES or is_note(page)):
+        yield from own_failure(page, text)
 
 
 def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
@@ -161,40 +169,9 @@ def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
         figures = (n for n in numbers_in(body) if n.unit or "." in body[n.start : n.end])
         whole = readable(f"{section.title}. {body}") if len([*figures]) > 1 else ""
         if any(m.value and m.role >= Role.SET for m in moves_in(whole)):
-            prose = readable(_prose(document_of(text), range(section.start, end)))
+            prose = readable(prose_of(document_of(text), range(section.start, end)))
             about = section.start, section.anchor, section.title, prose[:500]
             yield Statement("attempt", *about, "", (), aim_of_text(whole))
-
-
-def _hypothesis(page: Page, text: str) -> Iterator[Statement]:
-    """A hypothesis page that says in its front matter, else behind a label, that it was refuted or retired."""
-    document = document_of(text)
-    stated = [page.field(name).lower() for name in ("status", "verdict", *OUTCOME_FIELDS)]
-    stated += [labelled_verdict(passages_of(text)).lower()] * (not any(stated))
-    if not (
-        stated[0].startswith("retired") or any(field_verdict(s) in FAILED for s in stated if s)
-    ):
-        return
-    bodies = {
-        s.title.lower(): prose[:500]
-        for s in page.sections
-        if s.level > 1 and (prose := _prose(document, range(s.start, s.end)))
-    }
-    claims = ("statement", "hypothesis", "claim")
-    reasons = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
-    claim, because = (
-        next((body for name, body in bodies.items() if name.startswith(names)), "")
-        for names in (claims, reasons)
-    )
-    whole = f"{page.title}. {claim}".strip()
-    cites = cites_on(page, range(1, page.lines + 1))
-    about = page.body_line, "", whole, because, "", cites
-    yield Statement("hypothesis", *about, aim_of_text(whole))
-
-
-def _prose(document: Document, lines: range) -> str:
-    blocks = document.between(lines.start, lines.stop)
-    return " ".join(" ".join(b.plain.split()) for b in blocks if b.kind == "paragraph")
 
 
 @lru_cache(maxsize=4096)
@@ -291,7 +268,7 @@ def _has_failed(text: str, titles: list[str]) -> bool:
 
 def _of_heading(page: Page, document: Document, part: _ListPart) -> Iterator[Statement]:
     """A sub-heading that is an item of a list of failures, with what stands below it."""
-    prose = _prose(document, part.lines[1:])[:400]
+    prose = prose_of(document, part.lines[1:])[:400]
     return _item(page, part.lines, part.anchor, prose, part.mode, subject=part.title)
 
 
@@ -299,7 +276,7 @@ def _of_block(
     page: Page, document: Document, at: int, part: _ListPart, *, mentions: bool
 ) -> Iterator[Statement]:
     """A table; an item of a list of failures, or struck by a cross; of an owner's notes any entry that reports one."""
-    block, entry = document.blocks[at], _entry(document, at)
+    block, entry = document.blocks[at], entry_of(document, at)
     lines, crossed = range(block.line, block.stop), entry[:8].lstrip("* ").startswith((*CROSSES,))
     if block.rows:
         yield from table_failures(page, block, part.anchor, part.mode)
@@ -307,20 +284,6 @@ def _of_block(
         yield from _item(page, lines, part.anchor, entry, part.mode or "turned-down")
     elif entry and mentions:
         yield from _reported(page, lines, part.anchor, entry)
-
-
-def _entry(document: Document, at: int) -> str:
-    """Text of an outer list item, or of a paragraph that stands in nothing."""
-    block = document.blocks[at]
-    if block.kind == "paragraph" and block.parent < 0:
-        return " ".join(block.plain.split())
-    if block.kind != "item" or block.level != 1:
-        return ""
-    held = (b for b in document.blocks[at + 1 : at + 9] if b.parent == at and b.kind == "paragraph")
-    entry = " ".join(" ".join(b.plain.split()) for b in held)
-    # An open box is a plan, unless it is struck out.
-    is_plan = entry.startswith(_BOXES[0]) and "~~" not in entry
-    return "" if is_plan else entry[4 * entry.startswith(_BOXES) :]
 
 
 def _section(page: Page, document: Document, part: _ListPart) -> tuple[list[Statement], int]:
@@ -335,7 +298,7 @@ def _section(page: Page, document: Document, part: _ListPart) -> tuple[list[Stat
     elif sum(b.kind == "paragraph" for b in held) != 1:
         return [], 0
     subject = page.title if label_kind(title) == "outcome" else title
-    prose, whole = _prose(document, lines[1:]), subject == title
+    prose, whole = prose_of(document, lines[1:]), subject == title
     reported = [*_reported(page, lines, part.anchor, prose, subject=subject, whole=whole)]
     return reported, lines.stop if reported or "?" in title else 0
 

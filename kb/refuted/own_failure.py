@@ -1,0 +1,50 @@
+"""Pages that say of themselves that they failed or were declined. Refuses to judge what a page lists."""
+
+from collections.abc import Iterator
+
+from kb.page import Page, document_of
+from kb.refuted.intent import aim_of_text, readable
+from kb.refuted.statement import LONGEST, Statement, cites_on, entry_of, prose_of
+from kb.schema import FAILED, OUTCOME_FIELDS, field_verdict
+from kb.trail.outline import passages_of
+from kb.trail.verdicts import labelled_verdict
+
+
+def _says_no(page: Page, text: str) -> str:
+    """Where a page says of itself that it was refuted or retired: in front matter, else behind a label, else nowhere."""
+    stated = [page.field(name).lower() for name in ("status", "verdict", *OUTCOME_FIELDS)]
+    if any(stated):
+        failed = any(field_verdict(s) in FAILED for s in stated if s)
+        return "front matter" if failed or stated[0].startswith("retired") else ""
+    verdict = labelled_verdict(passages_of(text)).lower()
+    return "label" if verdict and field_verdict(verdict) in FAILED else ""
+
+
+def own_failure(page: Page, text: str) -> Iterator[Statement]:
+    """A hypothesis page that says of itself that it failed; a note or decision that does, which may have been declined untried."""
+    place = _says_no(page, text)
+    if not place:
+        return
+    document = document_of(text)
+    bodies = {
+        s.title.lower(): prose[:500]
+        for s in page.sections
+        if s.level > 1 and (prose := prose_of(document, range(s.start, s.end)))
+    }
+    claims = ("statement", "hypothesis", "claim")
+    reasons = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
+    claim, because = (
+        next((body for name, body in bodies.items() if name.startswith(names)), "")
+        for names in (claims, reasons)
+    )
+    is_hypothesis = page.type == "hypothesis"
+    if not (claim or is_hypothesis):
+        claim = prose_of(document, range(1, page.lines + 1))[:500]
+    whole = f"{page.title}. {claim}".strip()
+    cites = cites_on(page, range(1, page.lines + 1))
+    is_declined = not is_hypothesis and (page.type == "analysis" or place == "label")
+    kind = "declined" if is_declined else "hypothesis"
+    yield Statement(kind, page.body_line, "", whole, because, "", cites, aim_of_text(whole))
+    for at, block in enumerate(document.blocks if is_declined else ()):
+        if block.kind == "item" and (entry := readable(entry_of(document, at))[:LONGEST]):
+            yield Statement(kind, block.line, "", entry, "", "", cites, aim_of_text(entry))
