@@ -516,3 +516,96 @@ def test_a_hypothesis_page_may_say_behind_a_label_that_it_was_refuted():
 def test_a_table_without_rows_says_nothing():
     for head in ("| change | vs base |", "| change | speedup |", "| change | result |"):
         assert not said(f"# Notes\n\n{head}\n|---|---|\n\n## Dead ends\n\n{head}\n|---|---|\n", "wiki/notes.md")
+
+
+GRAVEYARD = """# 失败实验墓地
+
+## 1. 没有新增信息
+
+**窗口统计到顶**: C1 (109 特征 -0.0004)
+- 90 特征是甜点位
+- ❌ 不重复: 盲目堆窗口特征
+
+**掩码预训练**: P3 (+0.0000)
+- 表示高度重叠
+
+## 2. 本地提升来自验证偏差
+
+**余弦损失**: P4, 验证集重用
+- ❌ 不重复: 调参期重用评估期
+
+**时间衰减加权**: E1 (全无效)
+
+## 失败统计
+
+| 机制 | 数量 |
+|---|---|
+| 1. 没有新增信息 | 2 |
+| 2. 验证偏差 | 2 |
+"""
+
+
+def test_below_a_heading_of_failures_named_paragraphs_are_the_items_and_their_bullets_and_counts_are_none():
+    names = [s[3].partition(":")[0] for s in said(GRAVEYARD, "wiki/graveyard.md")]
+    assert names == ["窗口统计到顶", "掩码预训练", "余弦损失", "时间衰减加权"]
+    won = GRAVEYARD.replace("❌ 不重复", "教训")
+    assert [s[3].partition(":")[0] for s in said(won, "wiki/graveyard.md")] == names[:2]
+
+
+GROUPS = """# Dead ends
+
+## Memory
+
+### Huge pages
+
+Tried on the arena: 41 ms to 44 ms. The table walk is cached anyway, so the old pages are back.
+
+### Prefetch
+
+Distance 8 lost 3 %. We set `--ahead=16` as well: 2 % slower.
+
+## Threads
+
+| change | result |
+|---|---|
+| sixteen workers | -4 % |
+| pinned workers | -1 % |
+
+## What worked
+
+- Tiles of 64 rows, though eight workers regressed by 9 %.
+"""
+
+
+def test_headings_of_a_list_of_failures_may_group_items_and_what_an_item_goes_on_to_say_is_none_but_for_a_lever_of_its_own():
+    assert [(s[0], s[3].partition(" ·")[0].partition(". We")[0]) for s in said(GROUPS, "wiki/notes.md")] == [
+        ("principle", "Huge pages"),
+        ("principle", "Prefetch"),
+        ("bullet", "Distance 8 lost 3 %"),
+        ("row", "sixteen workers"),
+        ("row", "pinned workers"),
+    ]
+
+
+def test_a_page_that_tells_of_no_tries_holds_no_failure_and_neither_do_metrics_of_one_run():
+    told = "Workers pinned to a core: 9 % slower, reverted."
+    guide = [f"The {part} of the server is described in its own chapter." for part in ("door", "queue", "pool", "log", "cache", "port")]
+    assert len(said("# Notes\n\n" + "\n\n".join([*guide[:3], told]), "wiki/notes.md")) == 1
+    assert not said("# Notes\n\n" + "\n\n".join([*guide, told]), "wiki/notes.md")
+    table = "# Notes\n\n| {} | vs base |\n|---|---|\n| {} | -4 % |\n| {} | +9 % |\n"
+    assert said(table.format("change", "huge pages", "tiles of 64"), "wiki/notes.md")
+    assert not said(table.format("metric", "throughput", "latency"), "wiki/notes.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_failure"),
+    [
+        ("Huge pages: throughput 9,800 -> 12,400 req/s.", False),
+        ("Huge pages: throughput 12,400 -> 9,800 req/s.", True),
+        ("Huge pages: 3 % slower but the tail is better.", False),
+        ("Huge pages: 3 % slower.", True),
+        ("The table of what was dropped last week has 12 rows.", False),
+    ],
+)
+def test_a_fall_is_read_from_figures_of_thousands_and_what_stands_behind_but_weighs_more(text, is_failure):
+    assert bool(said(f"# Notes\n\n{text}\n", "wiki/notes.md")) is is_failure

@@ -267,19 +267,19 @@ def _is_after(above: tuple[str, ...]) -> bool:
 def _labels(passage: Passage) -> list[tuple[str, str]]:
     """The labels that open a paragraph and its sentences, and what each says; of no known kind only where it is set off by itself."""
     text = passage.text
-    starts = [m for m in _LABEL.finditer(text) if _is_known(m[1])]
+    starts = [m for m in _LABEL.finditer(text) if is_known(m[1])]
     if starts:
         ends = [*(m.start() for m in starts[1:]), len(text)]
         head = text[: starts[0].start()]
         own = [(m[1], text[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
         return [*([("", head)] if head else []), *own]
-    if _is_known(passage.label) or passage.bold and passage.label:
+    if is_known(passage.label) or passage.bold and passage.label:
         return [(passage.label, passage.behind)]
     return [("", text)]
 
 
 @lru_cache(maxsize=1 << 12)
-def _is_known(label: str) -> bool:
+def is_known(label: str) -> bool:
     kinds = (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
     return any(kind.search(label) for kind in kinds) or is_held(label)
 

@@ -17,7 +17,7 @@ from kb.refuted.statement import (
 )
 from kb.schema import FAILED, Verdict, canonical_verdict, heading_kind, outcome_verdict
 from kb.text.reports import is_settled
-from kb.trail.attempts import changes_in
+from kb.trail.attempts import are_tries, changes_in
 from kb.trail.reported import failure_in
 
 _VERDICT_CELL = re.compile(
@@ -42,6 +42,8 @@ def table_failures(
     outcomes = _outcomes(head, rows, notes=notes)
     kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in _KEPT_HEADS}
     gains = changes_in(head, [[*cells, *[""] * len(head)] for cells in rows])
+    # What got worse of one run's metrics is no try.
+    compared = notes and are_tries(head, rows)
     for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
         verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
         failing = _failing(cells, verdicts, kept, notes=notes)
@@ -49,7 +51,7 @@ def table_failures(
         shown = map(_shown, cells, [head[0], *[""] * len(cells)])
         text = " · ".join(filter(None, shown))[:LONGEST]
         won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
-        lost = failing or not judged and _has_lost(text, mode, gain or 0.0, notes=notes)
+        lost = failing or not judged and _has_lost(text, mode, gain or 0.0, compared=compared)
         if lost and not (won or is_short(text) or is_settled(text)):
             because = _reason(cells[min(failing, default=len(cells)) + 1 :])
             lines = range(row.line, row.line + 1)
@@ -80,10 +82,10 @@ def _shown(cell: str, head: str) -> str:
     return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""
 
 
-def _has_lost(text: str, mode: str, gain: float, *, notes: bool) -> bool:
+def _has_lost(text: str, mode: str, gain: float, *, compared: bool) -> bool:
     """Whether a row of which no cell says so failed: by the heading that it stands below, or in notes by its figures."""
     listed = mode == "failed" or mode == "turned-down" and reports_failure(text)
-    return gain <= 0 and (listed or notes and gain < 0)
+    return gain <= 0 and (listed or compared and gain < 0)
 
 
 def _reason(behind: list[str]) -> str:

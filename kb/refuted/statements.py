@@ -8,15 +8,13 @@ told is no statement.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
 
-from kb import regex
 from kb.page import Page, document_of
-from kb.page.document import Block, Document
+from kb.page.document import Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
+from kb.refuted.lists import ListPart, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.own_failure import own_failure
 from kb.refuted.rows import CLAIM_HEAD, table_failures
@@ -33,11 +31,10 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
-from kb.refuted.values import plain_words
 from kb.schema import FAILED, TYPES, label_kind, outcome_verdict
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
-from kb.text.reports import ReportKind, is_settled, names_failures, report_of
+from kb.text.reports import ReportKind, is_referring, is_settled, report_of
 from kb.trail.facts import from_row
 from kb.trail.outline import passages_of
 from kb.trail.reported import failure_in, report_in
@@ -58,25 +55,6 @@ class RunAim:
     statements: tuple[Statement, ...] = ()
 
 
-# Headings that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
-_JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
-_FAILED_LIST = regex(
-    r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
-    r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
-    r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
-    r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
-    re.IGNORECASE,
-)
-# Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
-_TURNED_DOWN = regex(
-    r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
-    re.IGNORECASE,
-)
-# Headings that only tell where to look, how, or what is still open.
-_NO_LIST = re.compile(
-    r"\bopen\b|^(?:when|if)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
-    re.IGNORECASE,
-)
 # Headings of a page that tells of a decision: beside what came of it, of drawbacks, alternatives and interfaces.
 _DECISION = {
     "decision",
@@ -118,7 +96,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
 def _statements_in(page: Page, text: str, lower: str) -> Iterator[Statement]:
     """What a page that is no run says failed: itself, or what it lists; of a type that is nobody's but its owner's, else itself."""
     itself = [*own_failure(page, text)] if page.type == "hypothesis" else []
-    marked = any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
+    marked = any(mark in lower for mark in _MARKS) or any(mode_of(s.title) for s in page.sections)
     listed = [*_listed(page, text)] if marked or is_note(page) else []
     yield from itself + listed
     if not (itself or listed) and (page.type not in TYPES or is_note(page)):
@@ -147,17 +125,6 @@ def _judged(page: Page, text: str) -> Iterator[Statement]:
             yield from table_failures(page, block, anchor, "", judged=True)
 
 
-@lru_cache(maxsize=4096)
-def _mode(title: str) -> str:
-    """What a heading says of the items below it: failed, turned-down or nothing."""
-    if _NO_LIST.search(title):
-        return ""
-    lists = _FAILED_LIST.search(title) or _JUDGED_LIST.search(title)
-    if lists or names_failures(title.lower()):
-        return "failed"
-    return "turned-down" if _TURNED_DOWN.search(title) else ""
-
-
 def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
     """Sections that set something and give figures before and after, and of which no statement tells that it failed."""
     lines = text.split("\n")
@@ -174,123 +141,75 @@ def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
             yield Statement("attempt", *about, "", (), aim_of_text(whole))
 
 
-@lru_cache(maxsize=4096)
-def _is_open(title: str) -> bool:
-    hopeful = report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
-    return not (hopeful or _NO_LIST.search(title))
-
-
-@dataclass(frozen=True, slots=True)
-class _ListPart:
-    """A heading (none before the first) with the blocks behind it, by their places; what it says of them (`mode`), and whether it is an
-    item of the list of failures above it.
-    """
-
-    head: Block | None
-    places: range
-    lines: range
-    anchor: str = ""
-    mode: str = ""
-    is_item: bool = False
-
-    @property
-    def title(self) -> str:
-        return self.head.plain if self.head else ""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether what stands here may be a failure: below a list of failures a heading may say of its part that it is none."""
-        return _is_open(self.title)
-
-    @property
-    def is_section(self) -> bool:
-        """Whether what stands here tells of one thing, below its own heading."""
-        return self.head is not None and self.head.level > 1 and self.is_open and not self.mode
-
-    @property
-    def lists(self) -> bool:
-        """Whether each of its entries is an item; those of an item are part of it."""
-        return self.mode != "" and not self.is_item and self.is_open
-
-
-def _list_parts(page: Page, document: Document) -> Iterator[_ListPart]:
-    blocks, anchors = document.blocks, {s.start: s.anchor for s in page.sections}
-    heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
-    yield _ListPart(None, range(heads[0] if heads else len(blocks)), range(1, 1))
-    mode, level, anchor = "", 0, ""
-    file = page.path.rpartition("/")[2].removesuffix(".md")
-    name = " ".join(plain_words(file)) if page.type in ("page", "analysis", "observation") else ""
-    name = name if _FAILED_LIST.search(name) else ""
-    for at, stop in pairwise((*heads, len(blocks))):
-        head, title = blocks[at], blocks[at].plain
-        end = blocks[stop].line if stop < len(blocks) else page.lines + 1
-        anchor, mode = anchors.get(head.line, anchor), mode if head.level > level else ""
-        below = bool(mode) and head.level == level + 1
-        is_item = below and not (_NO_LIST.search(title) or _mode(title))
-        # A page's own title opens a list only where it, or the name of the page, is nothing else.
-        says = title if head.level > 1 or len(title.split()) < 4 else name
-        if not mode and _mode(says):
-            mode, level = _mode(says), head.level
-        places, lines = range(at + 1, stop), range(head.line, end)
-        yield _ListPart(head, places, lines, anchor, mode, is_item)
-
-
 def _listed(page: Page, text: str) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict; of an
     owner's notes every entry, answer or section that reports a failure first.
     """
     document, notes = document_of(text), is_note(page)
     titles = [b.plain for b in document.blocks if b.kind == "heading"]
-    has_failed = _has_failed(text, titles)
+    outcomes = any(label_kind(title) == "outcome" for title in titles)
+    has_failed = outcomes and outcome_verdict(labelled_verdict(passages_of(text))) in FAILED
     of_decision = page.type == "analysis" or not _DECISION.isdisjoint(map(str.lower, titles))
-    mentions = notes and not of_decision
-    for part in _list_parts(page, document):
+    tells = notes and _tells_results(document)
+    mentions = tells and not of_decision
+    for part in parts_of(page, document):
         reported, read_to = [], 0
-        if part.is_item and part.is_open:
-            reported = [*_of_heading(page, document, part)]
-        elif part.is_section and notes:
+        if part.kind == "item":
+            prose = prose_of(document, part.lines[1:])[:400]
+            about = part.lines, part.anchor, prose, part.mode
+            reported = [*_item(page, *about, subject=part.title)]
+        elif part.kind == "section" and notes:
             tells_outcome = label_kind(part.title) == "outcome"
-            mentions = tells_outcome or not of_decision
-            if mentions and (has_failed or not tells_outcome):
+            mentions = tells and (tells_outcome or not of_decision)
+            if has_failed if tells_outcome else mentions:
                 reported, read_to = _section(page, document, part)
         yield from reported
-        reports = mentions and part.is_open
         for at in part.places:
             if document.blocks[at].line >= read_to:
-                yield from _of_block(page, document, at, part, mentions=reports)
+                yield from _of_block(page, document, at, part, mentions=mentions)
 
 
-def _has_failed(text: str, titles: list[str]) -> bool:
-    """Whether the labels of a page that has a section for what came of it tell of a failure."""
-    outcomes = any(label_kind(title) == "outcome" for title in titles)
-    return outcomes and outcome_verdict(labelled_verdict(passages_of(text))) in FAILED
-
-
-def _of_heading(page: Page, document: Document, part: _ListPart) -> Iterator[Statement]:
-    """A sub-heading that is an item of a list of failures, with what stands below it."""
-    prose = prose_of(document, part.lines[1:])[:400]
-    return _item(page, part.lines, part.anchor, prose, part.mode, subject=part.title)
+def _tells_results(document: Document) -> bool:
+    """Whether a page tells of tries: one entry in six, at least, reports how something went or gives a figure of a unit or a sign."""
+    entries = [entry for at in range(len(document.blocks)) if (entry := entry_of(document, at))]
+    telling = (
+        report_in(entry)[0] in (ReportKind.FAILED, ReportKind.STAYED)
+        or "~~" in entry
+        or any(n.unit or n.signed for n in numbers_in(entry))
+        for entry in entries
+    )
+    return 6 * sum(telling) >= len(entries)
 
 
 def _of_block(
-    page: Page, document: Document, at: int, part: _ListPart, *, mentions: bool
+    page: Page, document: Document, at: int, part: ListPart, *, mentions: bool
 ) -> Iterator[Statement]:
     """A table; an item of a list of failures, or struck by a cross; of an owner's notes any entry that reports one."""
     block, entry = document.blocks[at], entry_of(document, at)
     lines, crossed = range(block.line, block.stop), entry[:8].lstrip("* ").startswith((*CROSSES,))
+    is_list, within = part.kind == "list", part.kind in ("item", "inside")
     if block.rows:
-        yield from table_failures(page, block, part.anchor, part.mode)
-    elif entry and block.kind == "item" and (part.lists or crossed):
+        yield from table_failures(page, block, part.anchor, part.mode if is_list else "")
+    elif not entry or part.kind == "closed" and not crossed:
+        return
+    elif is_list and len(part.leads) > 1:
+        # What stands below a paragraph that a name leads is part of it.
+        if block.line in part.leads:
+            yield from _item(page, lines, part.anchor, entry, part.mode)
+    elif block.kind == "item" and (is_list or crossed):
         yield from _item(page, lines, part.anchor, entry, part.mode or "turned-down")
-    elif entry and mentions:
-        yield from _reported(page, lines, part.anchor, entry)
+    elif mentions:
+        # Below an item of a list only what moves a lever of its own is another.
+        moves_own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
+        reported = _reported(page, lines, part.anchor, entry)
+        yield from filter(moves_own, reported) if within else reported
 
 
-def _section(page: Page, document: Document, part: _ListPart) -> tuple[list[Statement], int]:
+def _section(page: Page, document: Document, part: ListPart) -> tuple[list[Statement], int]:
     """A section of one paragraph of an owner's notes, or what answers its heading, and up to which line it says nothing else: what
     failed is its title, or the page's where that says only that it tells the outcome.
     """
-    lines, title = part.lines, part.head.plain
+    lines, title = part.lines, part.title
     held = [b for b in document.between(lines.start + 1, lines.stop) if not b.depth]
     if "?" in title:
         # What stands first below a question is its answer.
@@ -321,9 +240,23 @@ def _reported(
     if "?" in asks and (subject or "? " in asks):
         question, _, answer = f"{subject} {text}".strip().partition("?")
         yield from _answered(page, lines, anchor, question, answer.strip())
-    elif not is_short(text) and not ADVICE.match(subject or text) and (failure := failure_in(text)):
-        claim = ". ".join(filter(None, (subject, failure[0] if whole else "")))
-        because = text if subject else failure[1]
+    elif not (is_short(text) or text.endswith((":", "：")) or ADVICE.match(subject or text)):
+        yield from _as_told(page, lines, anchor, text, subject, whole=whole)
+
+
+def _as_told(
+    page: Page, lines: range, anchor: str, text: str, subject: str, *, whole: bool
+) -> Iterator[Statement]:
+    """A failure as it is told, where it tells of one try: by a figure, what was done in the end, a label, or of the sentence before."""
+    claim, because = failure_in(text) or ("", "")
+    report = "".join(sentences_of(because)[:1])
+    declared = subject and label_kind(text.partition(":")[0]) == "outcome"
+    refers = declared or is_referring(report)
+    if claim and (refers or any(map(str.isdigit, claim)) or report_of(report)[1]):
+        # A sentence further below that names its own subject tells of that one.
+        subject = subject if refers or not whole or text.startswith(claim) else ""
+        because = text if subject else because
+        claim = ". ".join(filter(None, (subject, claim if whole else "")))
         yield statement_in(page, "bullet", lines, anchor, claim, because=because)
 
 

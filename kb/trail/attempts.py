@@ -42,7 +42,7 @@ def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[Tab
     header, body = rows[0], [r for r in rows[1:] if len(r) == len(rows[0])]
     measured = [c for c, head in enumerate(header) if c and is_measured(head)]
     outcomes = [c for c, head in enumerate(header) if c and _OUTCOME.search(head)]
-    if not measured + outcomes or not _are_tries(header, body):
+    if not measured + outcomes or not are_tries(header, body):
         return []
     names = min(measured + outcomes)
     lost = any(map(_FAILED_HEADING.search, above[-1:]))
@@ -68,7 +68,7 @@ def _try(
     return TableTry(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
 
 
-def _are_tries(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+def are_tries(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the rows of a table are no stretches of one run, no metrics, and nothing hoped for."""
     if len(body) < 2 or _PARTS_OF_RUN.search(header[0]) or any(map(_HOPED.search, header)):
         return False

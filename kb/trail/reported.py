@@ -7,13 +7,13 @@ from kb import languages, regex
 from kb.languages import spellings
 from kb.run.direction import direction_of, is_resource
 from kb.schema import FAILED, Verdict, outcome_verdict
-from kb.text import sentences_of
+from kb.text import sentences_of, words_of
 from kb.text.reports import ReportKind, is_referring, is_supposed, report_of
 from kb.text.units import unit_of
 
 # Clauses tell of one measure each; what stands behind "instead of" did not happen.
 _CLAUSE = regex(
-    rf"[,;:，、；：()—–]|\s-\s|\b(?:instead of|rather than)\s+\w+|(?<!\w)(?:{'|'.join(languages.JOINS.split())})(?!\w)"
+    rf",(?!\d)|[;:，、；：()—–]|\s-\s|\b(?:instead of|rather than)\s+\w+|(?<!\w)(?:{'|'.join(languages.JOINS.split())})(?!\w)"
 )
 _MOVES = {
     name: regex(
@@ -25,7 +25,7 @@ _MOVES = {
 }
 # From one figure to another; that of a name ("p99 climbed to 14 ms") is none.
 _FROM_TO = regex(
-    r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d+(?:\.\d+)?)"
+    r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d[\d,]*(?:\.\d+)?)"
 )
 # What parts the name of what was tried from what came of it.
 _LEAD = regex("[:：—–]")
@@ -56,7 +56,8 @@ def _moved(sentences: list[str], *, is_try: bool) -> tuple[ReportKind | None, in
     worse = next((place for place, is_better in moves if not is_better), None)
     if worse is not None and not moves[-1][1]:
         # Of a measure that got worse by itself nobody tried anything.
-        named = is_try or worse or _LEAD.search(sentences[worse])
+        lead, *rest = _LEAD.split(sentences[worse].lower(), maxsplit=1)
+        named = is_try or worse or rest and not any(map(direction_of, lead.split()))
         return (ReportKind.FAILED if named else None), worse
     return (ReportKind.STAYED if moves else None), 0
 
@@ -65,7 +66,11 @@ def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
     if sentence.endswith("?"):
         return None, False
     report, final = report_of(sentence, is_try=is_try)
-    if report or not 0 < len(sentence.split()) <= _SHORTEST:
+    # What stands behind the last "but" weighs more: slower, but with better results.
+    behind = sentence.rpartition(" but ")[2]
+    if (report, final) == (ReportKind.FAILED, False) and report_of(behind)[0] is ReportKind.STAYED:
+        return None, False
+    if report or not 0 < len(words_of(sentence)) <= _SHORTEST:
         return report, final
     # "Removed the mutex" says what was done: an outcome stands at the head, and has no object.
     head, *rest = sentence.split()
@@ -93,7 +98,7 @@ def _move(clause: str) -> bool | None:
         return None
     ways = {name for name, words_of_way in _MOVES.items() if words_of_way.search(clause)}
     if figures := _FROM_TO.search(clause):
-        first, last = map(float, figures.groups())
+        first, last = (float(figure.replace(",", "")) for figure in figures.groups())
         ways = {"up" if last > first else "down"} if first != last else set()
     return ("higher" in sides) == ("up" in ways) if len(ways) == 1 else None
 

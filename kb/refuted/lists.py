@@ -1,0 +1,157 @@
+"""The headings of a page as lists of failures: what one says of what stands below it, and whether that is an item, a part of one or a
+group of items. Refuses to read what stands there.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from kb import regex
+from kb.page import Page
+from kb.page.document import Block, Document
+from kb.refuted.intent import is_known
+from kb.refuted.statement import CROSSES, reports_failure
+from kb.refuted.values import plain_words
+from kb.schema import heading_kind
+from kb.text import words_of
+from kb.text.reports import ReportKind, names_failures, report_of
+from kb.trail.outline import passages_of
+
+# Headings that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
+_JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
+_FAILED_LIST = regex(
+    r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
+    r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
+    r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
+    r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
+    re.IGNORECASE,
+)
+# Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
+_TURNED_DOWN = regex(
+    r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
+    re.IGNORECASE,
+)
+# Headings that only tell where to look, how, or what is still open.
+_NO_LIST = re.compile(
+    r"\bopen\b|^(?:when|if|where)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
+    re.IGNORECASE,
+)
+# One of another language that is longer is a sentence.
+_LONGEST_HEADING = 7
+
+
+@lru_cache(maxsize=4096)
+def mode_of(title: str) -> str:
+    """What a heading says of the items below it: failed, turned-down or nothing."""
+    if _NO_LIST.search(title):
+        return ""
+    lists = _FAILED_LIST.search(title) or _JUDGED_LIST.search(title)
+    if lists or len(title.split()) < _LONGEST_HEADING and names_failures(title.lower()):
+        return "failed"
+    return "turned-down" if _TURNED_DOWN.search(title) else ""
+
+
+class ListPart(NamedTuple):
+    """A heading (none before the first) with the blocks behind it, by their places, and what it says of them (`mode`).
+
+    kind: list (each entry is an item), item (of the list above), inside (of an item), section (tells of one thing), closed (tells of no
+    failure), or none. `leads` are the lines of its paragraphs that a name leads.
+    """
+
+    title: str
+    places: range
+    lines: range
+    anchor: str = ""
+    mode: str = ""
+    kind: str = ""
+    leads: frozenset[int] = frozenset()
+
+
+def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
+    """The parts of a page below its headings, in order."""
+    blocks, anchors = document.blocks, {s.start: s.anchor for s in page.sections}
+    heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
+    yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
+    name, labels = _name_of(page), _labels_in(document.text)
+    mode, level, items, outcome, anchor = "", 0, 0, 0, ""
+    groups: list[set[str]] = []
+    for at, stop in pairwise((*heads, len(blocks))):
+        head, title, below = blocks[at], blocks[at].plain, blocks[at + 1 : stop]
+        end = blocks[stop].line if stop < len(blocks) else page.lines + 1
+        anchor, mode = anchors.get(head.line, anchor), mode if head.level > level else ""
+        outcome *= head.level >= outcome
+        outcome = head.level if heading_kind(title) == "outcome" else outcome
+        # In a section that tells the outcome of one try every heading tells of that one.
+        opens = "" if head.level == outcome > 2 else _opening(head, name)
+        items = min(items, max(head.level, level + 1))
+        deeper = stop < len(blocks) and blocks[stop].level > head.level
+        leads, grouped, has_prose = _shape(below, labels, deeper=deeper)
+        items += mode != "" and head.level == items and grouped and not reports_failure(title)
+        if opens and not mode:
+            mode, level, items = opens, head.level, head.level + 1
+        kind = _kind_of(title, head.level, mode, head.level + 1 if opens else items)
+        kind = _as_group(kind, below, groups, named=len(leads) > 1) if mode else kind
+        groups += [{*words_of(title)}] * bool(mode)
+        # A list without fields may be of anything.
+        says = mode if has_prose or kind != "item" else "turned-down"
+        yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, says, kind, leads)
+
+
+def _name_of(page: Page) -> str:
+    """The name of a page in words, where this says that it lists failures."""
+    name = " ".join(plain_words(page.path.rpartition("/")[2].removesuffix(".md")))
+    listing = page.type in ("page", "analysis", "observation") and _FAILED_LIST.search(name)
+    return name if listing else ""
+
+
+def _opening(head: Block, name: str) -> str:
+    """What a heading says of what stands below it; a page's own title only where it, or the `name` of the page, is nothing else."""
+    return mode_of(head.plain if head.level > 1 or len(head.plain.split()) < 4 else name)
+
+
+def _shape(
+    below: Sequence[Block], labels: Mapping[int, bool], *, deeper: bool
+) -> tuple[frozenset[int], bool, bool]:
+    """(lines of the paragraphs that a name leads, whether a heading of tables, of other headings or of several of these parts a list in
+    groups, whether it tells of one thing in prose or in fields) of what stands below it.
+    """
+    prose = [b for b in below if b.kind == "paragraph"]
+    leads = frozenset(b.line for b in prose if not b.depth and labels.get(b.line))
+    kinds = {b.kind for b in below} - {"rule"}
+    grouped = len(leads) > 1 or kinds == {"table"} or deeper and not kinds
+    tells = not kinds or any(not b.depth or labels.get(b.line) is False for b in prose)
+    return leads, grouped, tells
+
+
+def _as_group(kind: str, below: Sequence[Block], groups: Sequence[Set[str]], *, named: bool) -> str:
+    """The kind of a heading of a list of failures by what stands below it: `named` entries that are crossed failed, whatever the heading
+    says of them, and a table of the headings above it counts what stands there.
+    """
+    if named and any(b.plain.startswith((*CROSSES,)) for b in below):
+        return "list"
+    return "closed" if any(_names_all(b, groups) for b in below if b.rows) else kind
+
+
+def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
+    """Whether each row of a table names one of some headings."""
+    names = [{*words_of(row.cells[0].plain)} for row in table.rows[1:]]
+    return all(any(2 * len(own & name) >= len(name) for own in groups) for name in names)
+
+
+def _kind_of(title: str, level: int, mode: str, items: int) -> str:
+    """What a heading is to the list of failures above it, whose items stand at the level `items`."""
+    if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _NO_LIST.search(title):
+        return "closed"
+    if not mode:
+        return "section" if level > 1 else ""
+    return "list" if level < items else "item" if level == items else "inside"
+
+
+def _labels_in(text: str) -> dict[int, bool]:
+    """Of each paragraph that a label leads, by its line, whether this is a name: it stands there once, and is of no known kind."""
+    labels = [(p.label, p.line) for p in passages_of(text) if p.label]
+    counts = Counter(label for label, _ in labels)
+    return {line: counts[label] == 1 and not is_known(label) for label, line in labels}
