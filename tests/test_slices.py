@@ -274,6 +274,35 @@ def test_a_slice_to_start_with_brings_topics_and_first_phase_for_a_question_or_n
         assert "Start with phase 1." in text_of(made)
 
 
+def notes_base(make_base, more=None) -> store.Layout:
+    """Notes as another wiki keeps them: pages of prose with what failed, and no run."""
+    failed = "".join(f"## {name}\n\nWe tried {name.lower()} and it was rejected: it regressed to {n}.5 tok/s, against 38.7 before, as {why}.\n\n"
+                     for n, (name, why) in enumerate({"More workers": "threads wait for each other", "Huge pages": "the kernel splits them", "Prefetch": "rows come late"}.items(), 20))
+    prose = "".join(f"## Part {n}\n\n" + f"The {word} of the server is set by hand, and nobody who measured the {word} has said that it should be otherwise.\n" * 4 + "\n"
+                    for n, word in enumerate(("allocator", "scheduler", "cache", "socket"), 1))
+    layout = make_base({"wiki/negative-results.md": f"# Negative results\n\nWhat lost.\n\n{failed}", "wiki/flags.md": f"# Flags\n\n{prose}"} | (more or {}))
+    build(layout)
+    return layout
+
+
+def test_notes_without_runs_tell_what_failed_and_then_their_pages_section_by_section(make_base):
+    layout = notes_base(make_base)
+    overview, asked = ask(layout, query="", budget=900), ask(layout, query="would huge pages help the socket of the server", budget=900)
+    for made in (overview, asked):
+        assert {"More workers", "Huge pages", "Prefetch"} == {i.text.partition(" — ")[0] for i in items(made, "refuted")} and made.tokens > 600
+        assert all("regressed to" in i.text and i.anchor and i.path == "wiki/negative-results.md" for i in items(made, "refuted"))
+        # Whole sections, each once.
+        assert all(i.text.startswith(("The ", "What lost", "We tried")) and i.text.endswith(".") for i in items(made, "pages"))
+        assert len(items(made, "pages")) == len({i.text for i in items(made, "pages")}) > 2
+    assert items(asked, "refuted")[0].text.startswith("Huge pages") and items(asked, "pages")[0].anchor == "part-4"
+    assert items(overview, "pages")[0].anchor != "part-4" and not items(ask(layout, query="", audience="cold"), "refuted")
+
+
+def test_where_runs_tell_more_than_notes_no_statement_of_these_goes_before_the_pages(make_base):
+    runs = {f"wiki/experiments/engine/2026-01-{n:02}-v{n:03}-run.md": run_page(n, "refuted", date=f"2026-01-{n:02}", text=f"tile={n}") for n in range(1, 9)}
+    assert not any(i.why == "statement" for i in items(ask(notes_base(make_base, runs), query="would huge pages help")))
+
+
 def test_a_row_of_a_table_is_told_under_its_heads_whichever_cells_are_empty():
     heads = list(statements_of("| | peak | memory |\n|---|--:|--:|\n| chip | 918 TFLOP/s | 32 GB |\n| core | 10 TFLOP/s | |\n| half | | 16 GB |"))
     assert heads == ["chip: peak 918 TFLOP/s; memory 32 GB.", "core: peak 10 TFLOP/s.", "half: memory 16 GB."]
@@ -466,6 +495,15 @@ def test_a_run_opens_by_its_number_within_the_target_of_its_slice(trail_base, kb
     assert "Tiling" in kb_command("open", "tiling~" + handle("wiki/concepts/tiling.md").rpartition("~")[2], cwd=trail_base.root).stdout
 
 
+def test_a_slice_of_a_misspelt_target_is_refused_and_one_of_a_new_target_is_to_start_with(trail_base, kb_command):
+    for misspelt in ("engien", "engin", "enginne"):
+        refused = kb_command("load", "hypothesis", "--target", misspelt, cwd=trail_base.root, ok=(2,)).stderr
+        assert f"nothing is known of a target '{misspelt}' (nearest: engine)" in refused and "begins with its page, wiki/targets/" in refused
+    for fresh in ("engine-b", "engine2", "enzyme-x", "another"):
+        printed = kb_command("load", "hypothesis", "--target", fresh, cwd=trail_base.root)
+        assert "bootstrap" in printed.stdout and f"nothing is known of a target '{fresh}'" in printed.stderr
+
+
 def test_explain_says_what_every_item_costs(trail_base, kb_command):
     printed = kb_command("load", "hypothesis", "--target", "engine", "--query", "tile", "--budget", "1000", "--explain", cwd=trail_base.root).stdout
     assert re.search(r", \d+ tokens\)", printed) and "## left out" in printed
@@ -542,7 +580,7 @@ def test_the_past_of_a_run_without_a_day_is_asked_for_in_a_wiki_with_a_history(m
 
 
 def test_what_a_passage_says_is_the_same_sum_in_every_process():
-    code = "from kb.slices.excerpt import _weight; from kb.search import Chunk; w = {f'w{n}': 1 / (n + 3) for n in range(40)}; print(repr(_weight(Chunk('', '', '', 1, ' '.join(w)), w)))"
+    code = "from kb.slices.excerpt import weight_of; from kb.search import Chunk; w = {f'w{n}': 1 / (n + 3) for n in range(40)}; print(repr(weight_of(Chunk('', '', '', 1, ' '.join(w)), w)))"
     sums = {subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": str(n)}, capture_output=True, text=True, check=True).stdout for n in (1, 2, 77)}
     assert len(sums) == 1
 

@@ -12,11 +12,9 @@ import re
 import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache, partial
 from itertools import product
 
-from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.intent import REASON, Aim, aim_of_proposal, name_of_run, terms_in
@@ -169,19 +167,6 @@ class Gate:
             matches,
             groups,
         )
-
-    def refuse_unknown(self, target: str, page: str) -> None:
-        """Raises KbError at a target of which there is neither experiment nor page, where others are known; `page` is where its page belongs."""
-        known = targets(self.db)
-        if not target or not known or target in known:
-            return
-        query = "select 1 from standing where type = 'target' and path like ?"
-        if not self.db.execute(query, (f"%/{target}.md",)).fetchone():
-            near = get_close_matches(target, known, n=1, cutoff=0.0)[0]
-            raise KbError(
-                f"nothing is known of a target '{target}' (nearest: {near}); known: {', '.join(known)}; "
-                f"a new one begins with its page, {page}"
-            )
 
     def _counts(self, target: str) -> Counts:
         if target not in self.counts:

@@ -38,7 +38,7 @@ def excerpt_of(
     whole = sum(weights.values()) or 1.0
     room = size - len(lead)
     best = (float("-inf"), "", "")
-    chunk_weights = [_weight(chunk, weights) for chunk in chunks[:_LOOKED_AT]]
+    chunk_weights = [weight_of(chunk, weights) for chunk in chunks[:_LOOKED_AT]]
     order = sorted(range(len(chunk_weights)), key=lambda i: (-chunk_weights[i], i))
     nearest = ((i, visible) for i in order if (visible := masked(chunks[i])))
     for place, first in islice(nearest, _CLOSELY):
@@ -91,7 +91,7 @@ def _ended(text: str) -> str:
     return text[:last] if last >= SHORTEST and not text.endswith(_CLOSED) else text
 
 
-def _weight(chunk: Chunk, weights: Mapping[str, float]) -> float:
+def weight_of(chunk: Chunk, weights: Mapping[str, float]) -> float:
     """How much of what is asked for a chunk says, less for a list of references."""
     # Words come in no order, so that a plain sum would differ from one process to the next.
     shared = fsum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))

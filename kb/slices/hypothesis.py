@@ -3,12 +3,15 @@
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterable
+from itertools import chain, islice, zip_longest
 
-from kb.search.prose import SHORTEST
-from kb.slices.excerpt import statements_of
+from kb.search import Chunk
+from kb.search.prose import SHORTEST, clean
+from kb.slices.excerpt import statements_of, weight_of
 from kb.slices.hardware import bring_envelope
 from kb.slices.open_slice import OpenSlice
-from kb.slices.ranking import Ranked
+from kb.slices.ranking import LISTS, Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target, disputes_of
 from kb.slices.topics import bring_blueprint, bring_topics
@@ -19,6 +22,9 @@ _CLOSELY = 10
 
 # After so many pages in a row that no longer fit, none will.
 _MISSES = 12
+
+# About what a section costs; pages that an overview looks at; of a line of what notes say failed the matter and its reason.
+_SECTION, _OVERVIEW, _MATTER, _REASON = 200, 60, 160, 280
 
 # Failures in a row after which more of the same is no search.
 _THRASH = 5
@@ -53,6 +59,8 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
             share = least + (_NEUTRAL - least) * into.question.openness
             bring_state(into, tokens=int(budget * share))
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
+    if not into.runs and not cold:
+        _bring_statements(into, tokens=budget // (2 if into.question.neutral else 3))
     for line in () if into.runs else disputes_of(into):
         into.words("disputed", line.path, "", why="disputed", text=line.text)
     if mode not in ("bootstrap", "override"):
@@ -64,7 +72,11 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
         and mode in ("frontier", "exploration")
     ):
         _bring_passages(into)
-    bring_pages(into, into.question.pages, cold=cold)
+    pages = into.question.pages or _overview(into)
+    # Where there is room for it a page is told section by section, else by what it says of the question.
+    if not into.runs and len(pages) * _SECTION < budget - into.tokens:
+        _bring_sections(into, pages)
+    bring_pages(into, pages, cold=cold)
     return mode
 
 
@@ -134,6 +146,48 @@ def bring_matches(into: OpenSlice, *, most: int) -> None:
     for match in [m for m in into.question.matches if m.path not in into.paths][:most]:
         lever = f" {match.lever}" if match.lever and match.kind != "similar" else ""
         into.page("refuted", match.path, f"{match.kind}{lever}"[:40], closely=False)
+
+
+def _bring_statements(into: OpenSlice, *, tokens: int) -> None:
+    """What notes say failed, a line each in about so many tokens; where as many runs are on file, pages that answer tell it."""
+    # Late: what makes cards is imported with them, and most targets have runs.
+    from kb.refuted import cards
+
+    view, lines = into.view, []
+    listed = cards(view.db, target=into.target or None, before=view.moment)
+    for c in sorted(listed, key=lambda c: c.date, reverse=True):
+        matter, reason = cut(c.title, _MATTER), cut(c.because or c.claim, _REASON)
+        text = reason if reason.startswith(matter.rstrip("….")) else f"{matter} — {reason}"
+        if c.is_statement and view.sees(c.evidence) and not view.is_masked(c.evidence, text):
+            lines.append(Chunk(c.evidence, c.anchor, "", 0, text))
+    if len(view.runs("", last=len(lines))) < len(lines):
+        _bring_nearest(into, lines, why="statement", most=into.tokens + tokens)
+
+
+def _overview(into: OpenSlice) -> list[Ranked]:
+    """Pages of the wiki, the best linked first."""
+    rows = into.view.db.execute("select path, type, 0.0 from standing order by rank desc, path")
+    pages = (p for p in map(Ranked._make, rows) if p.type not in LISTS and into.view.sees(p.path))
+    return [*islice(pages, _OVERVIEW)]
+
+
+def _bring_sections(into: OpenSlice, pages: list[Ranked]) -> None:
+    """Whole sections of pages until the budget is full. Of runs of other targets than the one asked for the cards tell enough."""
+    paths = [p.path for p in pages if not (into.target and into.question.facts(p.path))]
+    by_place = chain(*zip_longest(*map(into.view.chunks, paths)))
+    _bring_nearest(into, filter(None, map(into.view.masked, filter(None, by_place))))
+    into.full.update(paths)
+
+
+def _bring_nearest(
+    into: OpenSlice, chunks: Iterable[Chunk], *, why: str = "", most: int | None = None
+) -> None:
+    """Texts that are not told yet, those that say most of the question first, then in their order."""
+    for c in sorted(chunks, key=lambda c: -weight_of(c, into.question.weights)):
+        text = "\n".join(filter(str.strip, clean(c.text).split("\n")))
+        part = "refuted" if why or into.failed(c.path) else "pages"
+        if text and not into.says(text):
+            into.words(part, c.path, c.anchor, why=why or c.anchor, text=text, most=most)
 
 
 def _bring_layers(into: OpenSlice, *, budget: int, cold: bool) -> None:

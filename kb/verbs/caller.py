@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -11,6 +12,9 @@ from pathlib import Path
 
 from kb import KbError, readable, store
 from kb.verbs.result import Result
+
+# Names so alike are one, misspelt, where numbers, short words and the first letters of the others are the same: siblings differ in these.
+_NEAR, _TELLING = 0.8, re.compile(r"\d+|(?<![^\W_])[^\W\d_](?:[^\W\d_]{0,3}(?![^\W_]))?")
 
 
 @dataclass(frozen=True)
@@ -151,15 +155,27 @@ class Caller:
             db.execute("select 1 from experiment where path = ?", (path,)).fetchone()
         )
 
-    def doubt_target(self, db: sqlite3.Connection, target: str) -> None:
-        """Say that no experiment and no page is of this target: it may be new, or misspelt."""
-        known = "select 1 from experiment where target = ? union all select 1 from standing where type = 'target' and path like ?"
-        if target and not db.execute(known, (target, f"%/{target}.md")).fetchone():
-            from kb import trail
+    def doubt_target(self, db: sqlite3.Connection, target: str, *, cutoff: float = _NEAR) -> None:
+        """Say that no experiment, page or statement is of this target: it may be new.
 
-            self.talk(
-                f"note: nothing is known of a target '{target}'; known: {', '.join(trail.targets(db)) or 'none'}"
+        Raises KbError where another has nearly its name, by `cutoff`, and so it is misspelt.
+        """
+        known = "select 1 from experiment where target = ?1 union all select 1 from card where target = ?1 union all select 1 from standing where type = 'target' and path like ?2"
+        if not target or db.execute(known, (target, f"%/{target}.md")).fetchone():
+            return
+        from difflib import get_close_matches
+
+        from kb import trail
+
+        names, own = trail.targets(db), _TELLING.findall(target.lower())
+        alike = [t for t in names if not cutoff or _TELLING.findall(t.lower()) == own]
+        listed = f"known: {', '.join(names) or 'none'}"
+        for near in get_close_matches(target, alike, n=1, cutoff=cutoff):
+            page = self.layout.page(f"targets/{target}.md")
+            raise KbError(
+                f"nothing is known of a target '{target}' (nearest: {near}); {listed}; a new one begins with its page, {page}"
             )
+        self.talk(f"note: nothing is known of a target '{target}'; {listed}")
 
 
 def _standing_tables(layout: store.Layout) -> tuple[sqlite3.Connection | None, str]:

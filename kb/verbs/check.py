@@ -42,7 +42,7 @@ def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer,
         lines = json_lines(answers)
         return Result(answers, lines, forms={"json": lambda: lines})
     text = _proposal(request.proposal, caller)
-    gate.refuse_unknown(request.target, caller.layout.page(f"targets/{request.target}.md"))
+    caller.doubt_target(gate.db, request.target, cutoff=0.0)
     name = "" if request.proposal in ("-", text) else request.proposal
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.

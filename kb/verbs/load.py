@@ -70,8 +70,8 @@ def run(request: Load, caller: Caller) -> Result[Slice | tuple[Slice, ...]]:
     again = request.beyond and not (request.step and named)
     one = _again(layout, request) if again else _request_of(caller, request)
     with caller.opened() as db:
+        caller.doubt_target(db, one.target)
         slice = loader_of(layout, db).slice(one)
-    caller.doubt_target(db, one.target)
     printed.keep(layout, slice, one)
     text = to_markdown(slice, explain=request.explain)
     return Result(slice, text, forms={"json": lambda: json_lines((slice,)).rstrip("\n")})
