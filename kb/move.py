@@ -1,7 +1,7 @@
 """Moves a page and mends every link to it, and its own. Refuses to overwrite; a move killed half-way is finished by the same command."""
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote
@@ -22,11 +22,21 @@ class PageMove:
     left: tuple[tuple[str, int, str], ...]
 
 
-def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> PageMove:
-    """Move page `old` to `new` (paths relative to the root). Raises KbError if `old` is no page or `new` is taken by another one."""
+def move(
+    layout: store.Layout,
+    old: str,
+    *,
+    new: str,
+    along: Callable[[str, str], None] = lambda old, new: None,
+    dry_run: bool = False,
+) -> PageMove:
+    """Move page `old` to `new` (paths relative to the root), and `along` what others keep of it, while a repeated call still finishes what
+    was killed. Raises KbError if `old` is no page or `new` is taken by another one.
+    """
     with store.lock(layout, "pages"):
         plan = planned(layout, old, new=new)
         if not dry_run:
+            along(plan.old, plan.new)
             for path in sorted(plan.writes, key=lambda p: (p != plan.new, p)):
                 store.write(layout.at(path), plan.writes[path])
             store.remove(layout.at(old))

@@ -764,6 +764,10 @@ def test_a_lesson_of_a_page_that_is_filed_is_kept_as_a_note_below_it(loop):
     again = loop.page(path)
     assert "was filed before" in loop.run("close", path, "--because", "one compare a byte is slower than 32 an instruction", "--reopen-if", "lines fit").stdout
     assert loop.page(path) == again and cli.main(["lint"]) == 0
+    whole = loop.open("c=1", "--differs", f"unlike {Path(path).stem}, c is set")
+    loop.run("run", whole, "--commit", loop.commit(to(120)))
+    for _ in "ab":
+        assert not loop.closed(whole, "--because", "a walk is slow.", "--reopen-if", "lines fit")["superseded"]
     left = loop.open("b=1", "--differs", f"unlike {Path(path).stem}, b is set")
     loop.closed(left, "--overrule", "inconclusive", "--reason", "the machine is gone")
     assert loop.closed(left, "--because", "it was sold")["reason"] == "it was sold" and stub_at(loop.layout, left).facts.because.startswith("it was sold")

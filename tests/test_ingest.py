@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kb import KbError, claims, store, trail
 from kb.build import build
@@ -20,6 +21,7 @@ from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.ingest.second import second_reader
 from kb.model import Endpoint
+from kb.move import move
 from kb.source import (
     PageRecord,
     QuotedLever,
@@ -208,6 +210,30 @@ def test_claims_follow_a_page_that_moves(base, kb_command):
     assert (held.page, held.source, held.links) == ("wiki/concepts/new.md", "wiki/runs/b-run.md", ("wiki/runs/b-run.md#x",))
     assert [f.name for f in (layout.sources / "claims").iterdir()] == ["wiki--runs--b-run.json"]
     assert "rested on" not in (layout.root / "wiki/concepts/new.md").read_text()
+
+
+def test_a_move_loses_no_claim_changes_no_quote_and_is_finished_after_it_was_killed(base, kb_command):
+    layout = base()
+    quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote='see "wiki/a.md#x"', source="wiki/a.md", start=0, end=6, packet="p")
+    other = replace(quoted, source="wiki/x--y.md", quote="wiki/concepts/old.md")
+    for source in (quoted.source, other.source):
+        store.write(layout.root / source, "# A run\n\n3 rows\n")
+    claims.file_claims(layout, [quoted, other])
+
+    def killed(old: str, new: str) -> None:
+        claims.readdress(layout, old, new=new)
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        move(layout, "wiki/a.md", new="wiki/x/y.md", along=killed)
+    store.write(layout.sources / "claims/a.json", store.to_json([quoted], order=None))
+    kb_command("mv", "wiki/a.md", "wiki/x/y.md", cwd=layout.root)
+    kb_command("mv", "wiki/concepts/old.md", "wiki/new.md", cwd=layout.root)
+    held = [replace(quoted, source="wiki/x/y.md", page="wiki/new.md"), replace(other, page="wiki/new.md")]
+    assert {*claims.claims_in(layout)} == {*held} and len(claims.claims_in(layout)) == 2
+    (layout.sources / "claims/b.json").write_bytes(b"\xff")
+    assert "no list of claims" in kb_command("mv", "wiki/new.md", "wiki/old.md", cwd=layout.root, ok=(2,)).stderr
+    assert (layout.root / "wiki/new.md").exists() and not (layout.root / "wiki/old.md").exists()
 
 
 def test_claims_that_cannot_be_read_keep_their_pages_when_another_source_goes(base):

@@ -342,6 +342,16 @@ def test_a_block_that_the_page_lacks_is_added_at_its_end():
     assert edit.with_block("x.md", b"text", name="n", content="row") == b"text\n\n<!-- kb:auto n -->\nrow\n<!-- /kb:auto -->\n"
 
 
+def test_a_block_that_is_taken_away_leaves_the_page_as_it_was_and_parts_what_stands_around_it():
+    fenced = b"# Old\n\n```\n\n<!-- kb:auto n -->\n<!-- /kb:auto -->\n\n```\n\nText.\n"
+    for whole in (fenced, b"", b"# Old\r\n\r\nText.\r\n", b"# Old\n\n\n"):
+        page = edit.with_block("x.md", whole, name="n", content="row")
+        assert edit.without_block("x.md", page, name="n") == whole
+    page = edit.with_block("x.md", b"Text.\n", name="n", content="row")
+    assert edit.without_block("x.md", page + b"More.\n", name="n") == b"Text.\n\nMore.\n"
+    assert edit.without_block("x.md", b"<!-- kb:auto n -->\n<!-- /kb:auto -->\n\n", name="n") == b"\n"
+
+
 def test_a_block_text_that_would_break_the_page_is_refused():
     with pytest.raises(KbError, match="marker of its own"):
         edit.with_block("x.md", BLOCK.encode(), name="rows", content="<!-- /kb:auto -->")

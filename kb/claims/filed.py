@@ -108,7 +108,7 @@ def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> None:
         held = [c for c in _read(_file(layout, source)) if c.claim]
         together = {c.key: c for c in (*new, *held)}
         if len(together) > len(held):
-            _write(layout, source, together.values())
+            _write(_file(layout, source), together.values())
 
 
 def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
@@ -118,22 +118,37 @@ def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
     gone = tuple(c for c in _read(_file(layout, source)) if c.claim)
     if gone:
         _write(
-            layout,
-            source,
+            _file(layout, source),
             (msgspec.structs.replace(c, claim="", quote="", links=(), quantity=None) for c in gone),
         )
     return gone
 
 
 def readdress(layout: store.Layout, old: str, *, new: str) -> None:
-    """File the claims of a page that moves, and those that quote it or lead there, under its new path."""
-    for file in sorted((layout.sources / FOLDER).glob("*.json")):
-        data = store.bytes_of(file).decode()
-        after = data.replace(f'"{old}"', f'"{new}"').replace(f'"{old}#', f'"{new}#')
-        if after != data:
-            store.write(_file(layout, new) if file == _file(layout, old) else file, after)
-        if file == _file(layout, old):
-            store.remove(file)
+    """File the claims of a page that moves, and those that quote it or lead there, under its new path, and change no word that they quote.
+    Raises KbError at a file that is none, before anything is written.
+    """
+
+    def to_new(path: str) -> str:
+        return new + path[len(old) :] if path.partition("#")[0] == old else path
+
+    def moved(c: Claim) -> Claim:
+        page, source, links = to_new(c.page), to_new(c.source), tuple(map(to_new, c.links))
+        return msgspec.structs.replace(c, page=page, source=source, links=links)
+
+    home = _file(layout, new)
+    with store.lock(layout, "claims"):
+        files = {file: _read(file) for file in sorted((layout.sources / FOLDER).glob("*.json"))}
+        wanted = grouped(
+            (home if c.source == old else file, moved(c)) for file in files for c in files[file]
+        )
+        for file, claims in wanted.items():
+            if claims != files.get(file):
+                # What a move that was killed filed there already is not filed twice.
+                _write(file, dict.fromkeys(claims))
+        for file in files.keys() - wanted.keys():
+            if files[file]:
+                store.remove(file)
 
 
 def is_withdrawn(layout: store.Layout, source: str) -> bool:
@@ -141,9 +156,9 @@ def is_withdrawn(layout: store.Layout, source: str) -> bool:
     return file.is_file() and not any(c.claim for c in _read(file))
 
 
-def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
+def _write(file: Path, held: Iterable[Claim]) -> None:
     ordered = sorted(held, key=lambda c: (c.start, c.end, c.page, c.claim))
-    store.write(_file(layout, source), store.to_json(ordered, order=None))
+    store.write(file, store.to_json(ordered, order=None))
 
 
 def _file(layout: store.Layout, source: str) -> Path:

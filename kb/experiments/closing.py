@@ -160,7 +160,8 @@ def _closed_again(
     attempt = last_attempt(layout, stub)
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
     is_known = measured in {page.field("measured"), *(n.evidence for n in notes)}
-    lesson = _lesson(stub, remarks, {page.field("because"), *(n.because for n in notes)})
+    known = page.field("because"), _lesson_of(page.field("because"), page.field("reopen_if"))
+    lesson = _lesson(stub, remarks, {*known, *(n.because for n in notes)})
     # Closing that was killed between page and log is made good, whatever this call says.
     logged = () if dry else writeback.log_missing(layout, target.name, today=today)
     decided = bool(page.field("overruled"))
@@ -192,10 +193,13 @@ def _closed_again(
     return replace(done, superseded=stands, written=(stub.path, log))
 
 
+def _lesson_of(because: str, reopen_if: str) -> str:
+    return "; ".join(filter(None, (because, reopen_if and f"reopen if {reopen_if}")))
+
+
 def _lesson(stub: Stub, remarks: Remarks, known: set[str]) -> str:
     """What is said of a filed page besides its evidence, unless that is known. Raises KbError for a page that kb did not seal."""
-    lesson = "; reopen if ".join((remarks.because, remarks.reopen_if)).removesuffix("; reopen if ")
-    lesson = lesson.removeprefix("; ")
+    lesson = _lesson_of(remarks.because, remarks.reopen_if)
     if lesson and not stub.page.field(SEAL):
         raise KbError(
             f"{stub.path}: was filed by hand, and what is learnt is noted below a seal of kb's own; write it on the page"

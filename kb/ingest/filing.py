@@ -21,7 +21,7 @@ from kb.claims import (
 )
 from kb.ingest.replies import Draft
 from kb.page import newlines_of, read, slug_of
-from kb.page.edit import with_block
+from kb.page.edit import with_block, without_block
 from kb.schema import TYPES, type_of
 
 BLOCK = "claims"
@@ -206,9 +206,7 @@ def _with_callout(path: str, data: bytes, name: str, title: str, lines: list[str
     if lines:
         content = "\n".join([f"> [!warning] {title}", *(f"> - {line}" for line in lines)])
         return with_block(path, data, name=name, content=content)
-    empty = ("", f"<!-- kb:auto {name} -->", "<!-- /kb:auto -->", "")
-    bare = newlines_of(data).join(empty).encode()
-    return with_block(path, data, name=name, content="").replace(bare, b"")
+    return without_block(path, data, name=name)
 
 
 def file_pages(layout: store.Layout, pages: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -35,6 +35,17 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
     return b"".join([*raw[:start], *(line.encode("utf-8") for line in lines), *raw[end - 1 :]])
 
 
+def without_block(path: str, data: bytes, *, name: str) -> bytes:
+    """The page without a managed block that it has, and without the blank line before it that nothing behind it needs."""
+    data = with_block(path, data, name=name, content="")
+    raw = _raw_lines(data)
+    start, end = next((s, e) for n, s, e in read(path, data).blocks if n == name)
+    before, behind = raw[: start - 1], raw[end:]
+    if not (before and before[-1].strip() or behind and behind[0].strip()):
+        del before[-1:]
+    return b"".join([*before, *behind])
+
+
 def with_link(data: bytes, *, line: int, old: str, new: str) -> bytes:
     """The page with every destination `old` on one line (or the lines of its paragraph that follow) written as `new`.
 

@@ -18,9 +18,8 @@ class MovePage:
 
 def run(request: MovePage, caller: Caller) -> Result:
     old, new = caller.path(request.old), caller.path(request.new)
-    plan = move(caller.layout, old, new=new, dry_run=request.dry_run)
-    if not request.dry_run:
-        readdress(caller.layout, plan.old, new=plan.new)
+    readdressed = lambda old, new: readdress(caller.layout, old, new=new)  # noqa: E731
+    plan = move(caller.layout, old, new=new, along=readdressed, dry_run=request.dry_run)
     for path, line, href in plan.left:
         caller.talk(f"{path}:{line}: mend the link '{href}' by hand")
     verb, mended = "would move" if request.dry_run else "moved", plan.mended
