@@ -7,7 +7,7 @@ import pytest
 
 from kb import page, refuted, store, trail
 from kb.build import build
-from kb.refuted.statements import Statement, statements_of
+from kb.refuted.statements import RunAim, Statement, statements_of
 from kb.trail.facts import from_row
 
 RUN = """---
@@ -609,3 +609,71 @@ def test_a_page_that_tells_of_no_tries_holds_no_failure_and_neither_do_metrics_o
 )
 def test_a_fall_is_read_from_figures_of_thousands_and_what_stands_behind_but_weighs_more(text, is_failure):
     assert bool(said(f"# Notes\n\n{text}\n", "wiki/notes.md")) is is_failure
+
+
+DECLARED = """# Market notes
+
+## E1: feed denial
+
+**Idea.** Wheat bought early raises the rival's bill by 9 %.
+
+**Status.** Implemented in `adversary.py`. Failed: 0/24. We pay for it twice.
+
+The price rose 12 %, which hurts us as well.
+
+## E2: fingerprint of the lineage
+
+**Status.** Logging implemented, 3 % of the tapes read.
+
+## Négociation
+
+Verdict : ouvert, le marché ne paie pas.
+
+## Negative result — do not set FAST_PEERS
+
+| config | tok/s |
+|---|---|
+| FAST_PEERS=1 | 33.4 |
+
+A 10.7x regression. Do not retry it.
+
+Peer access crosses the socket, and the queue is 3 % longer.
+
+## Lead
+
+Peer access over one socket: 4 % faster.
+"""
+
+
+def test_a_section_that_declares_behind_a_label_or_in_its_title_that_it_failed_is_one_statement():
+    assert [(s[0], s[3]) for s in said(DECLARED, "wiki/market.md")] == [
+        ("principle", "E1: feed denial"),
+        ("principle", "Negative result — do not set FAST_PEERS"),
+    ]
+
+
+def test_a_run_that_was_kept_states_beside_its_own_verdict_what_its_negative_results_head():
+    text = "# Wire in half precision\n\n## Results\n\n+10 % prompt tokens, verified.\n\n" + DECLARED[DECLARED.index("## Negative") :]
+    text += "\n## Non-confirmed findings — mechanisms\n\nThe queue is 5 % slower.\n\n## Raw data\n\nIn the folder beside.\n"
+    path = "wiki/experiments/t/2026-01-02-v001-wire.md"
+    read = page.read(path, text.encode())
+    facts = trail.facts_of(read, text, {})
+    assert from_row(facts).verdict.canonical is None or from_row(facts).verdict.canonical not in ("refuted", "crash")
+    row = store.value_of(statements_of(read, text, facts=facts), RunAim)
+    assert [s.text for s in row.statements] == ["Negative result — do not set FAST_PEERS"]
+
+
+def test_a_decision_that_rejects_something_is_a_failure_where_it_was_measured_and_else_declined():
+    text = "# Reject string interning\n\nA table of known strings was measured at {} over 172 benchmarks.\n"
+    kinds = [said(text.format(share), "wiki/adr/0013-strings.md")[0][0] for share in ("-4 %", "no cost")]
+    assert kinds == ["hypothesis", "declined"]
+    assert not said(text.format("-4 %").replace("Reject string", "String"), "wiki/adr/0013-strings.md")
+
+
+def test_what_a_named_paragraph_goes_on_to_say_is_its_reason():
+    assert said(GRAVEYARD, "wiki/graveyard.md")[0][4].endswith("90 特征是甜点位 ❌ 不重复: 盲目堆窗口特征")
+
+
+def test_a_column_of_what_was_kept_may_say_no_and_why():
+    table = "# Notes\n\n| change | after | kept? |\n|---|---|---|\n| unroll by 16 | 11.9 ms | no: i-cache misses |\n| tiles of 64 | 9.1 ms | yes |\n"
+    assert [s[3].partition(" ·")[0] for s in said(table, "wiki/notes.md")] == ["unroll by 16"]

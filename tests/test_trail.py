@@ -296,6 +296,8 @@ def test_metrics_of_the_front_matter_are_taken_as_they_stand():
         ("halve the batch size 2**18 -> 2**17", {"batch size": "2**17"}),
         ("TOTAL_BATCH=2^19", {"TOTAL_BATCH": "2^19"}),
         ("see results.md and run 7", {}),
+        ("a delay loop of clock64() instead of a sleep", {}),
+        ("MUL_MAT: 3/3 backends passed", {"MUL_MAT": ""}),
     ],
 )
 def test_levers_are_found_in_free_text(text, levers):
@@ -315,6 +317,8 @@ def test_a_value_may_be_a_product_or_a_power(value, number):
         ("Disable graphs", "", "disable"),
         ("", "Replace the loop by a kernel.", "replace"),
         ("", "Shrink what was bumped before.", ""),
+        ("", "-O3: no effect, dropped", ""),
+        ("", "Out of memory, dropped the cache", "disable"),
     ],
 )
 def test_the_way_a_lever_is_moved_is_read_or_left_open(title, statement, way):

@@ -4,20 +4,34 @@ from collections.abc import Iterator
 
 from kb.page import Page, document_of
 from kb.refuted.intent import aim_of_text, readable
-from kb.refuted.statement import LONGEST, Statement, cites_on, entry_of, prose_of
-from kb.schema import FAILED, OUTCOME_FIELDS, field_verdict
+from kb.refuted.statement import LONGEST, Statement, cites_on, entry_of, prose_of, reports_failure
+from kb.schema import FAILED, OUTCOME_FIELDS, Verdict, canonical_verdict, field_verdict
+from kb.text import numbers_in
 from kb.trail.outline import passages_of
 from kb.trail.verdicts import labelled_verdict
 
 
 def _says_no(page: Page, text: str) -> str:
-    """Where a page says of itself that it was refuted or retired: in front matter, else behind a label, else nowhere."""
+    """Where a page says of itself that it was refuted or retired: in front matter, else behind a label, else in its title's first word
+    ("Reject string interning"), else nowhere.
+    """
     stated = [page.field(name).lower() for name in ("status", "verdict", *OUTCOME_FIELDS)]
     if any(stated):
         failed = any(field_verdict(s) in FAILED for s in stated if s)
         return "front matter" if failed or stated[0].startswith("retired") else ""
     verdict = labelled_verdict(passages_of(text)).lower()
-    return "label" if verdict and field_verdict(verdict) in FAILED else ""
+    if verdict:
+        return "label" if field_verdict(verdict) in FAILED else ""
+    first, _, subject = page.title.partition(" ")
+    return "title" if subject and canonical_verdict(first) is Verdict.REFUTED else ""
+
+
+def _is_declined(page: Page, place: str, prose: str) -> bool:
+    """Whether a page that says no may tell of what was never run: one that says so in its title tells of it by what was measured."""
+    if place == "title":
+        figures = any(n.unit or n.signed for n in numbers_in(prose))
+        return not (figures and reports_failure(prose))
+    return page.type == "analysis" or place == "label"
 
 
 def own_failure(page: Page, text: str) -> Iterator[Statement]:
@@ -38,11 +52,12 @@ def own_failure(page: Page, text: str) -> Iterator[Statement]:
         for names in (claims, reasons)
     )
     is_hypothesis = page.type == "hypothesis"
+    prose = prose_of(document, range(1, page.lines + 1))
     if not (claim or is_hypothesis):
-        claim = prose_of(document, range(1, page.lines + 1))[:500]
+        claim = prose[:500]
     whole = f"{page.title}. {claim}".strip()
     cites = cites_on(page, range(1, page.lines + 1))
-    is_declined = not is_hypothesis and (page.type == "analysis" or place == "label")
+    is_declined = not is_hypothesis and _is_declined(page, place, prose)
     kind = "declined" if is_declined else "hypothesis"
     yield Statement(kind, page.body_line, "", whole, because, "", cites, aim_of_text(whole))
     for at, block in enumerate(document.blocks if is_declined else ()):

@@ -110,7 +110,7 @@ def _failing(
             or len(cell) < 80
             and _VERDICT_CELL.match(cell.lstrip(CROSSES + "️ "))
             or i in kept
-            and cell.lower().partition(" ")[0].rstrip(",;.") == "no"
+            and cell.lower().partition(" ")[0].rstrip(",;.:") == "no"
             or i in verdicts
             and notes
             and failure_in(cell, is_try=True)

@@ -31,7 +31,16 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
-from kb.schema import FAILED, TYPES, label_kind, outcome_verdict
+from kb.schema import (
+    FAILED,
+    OUTCOME_LABELS,
+    TYPES,
+    Verdict,
+    canonical_verdict,
+    is_pending,
+    label_kind,
+    outcome_verdict,
+)
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
 from kb.text.reports import ReportKind, is_referring, is_settled, report_of
@@ -72,7 +81,7 @@ _MORE = "more samples of each side would decide"
 # A longer section tells of more than one try.
 _LONGEST_ATTEMPT = 3000
 # What stands on every page that may hold a table of verdicts, or a statement at all; most do not, and need not be read by blocks.
-_VERDICTS = ("refuted", "rejected", "falsified", "invalid", "discard")
+_VERDICTS = ("refuted", "rejected", "falsified", "invalid", "discard", "negative")
 _MARKS = (*CROSSES, *_VERDICTS, "vs base", "delta", "speedup", "speed-up", "gain", "&#", "&cross")
 
 
@@ -116,13 +125,16 @@ def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
 
 
 def _judged(page: Page, text: str) -> Iterator[Statement]:
-    """Rows of a run's own page that judge a claim each and say that it failed. Its other lists tell of runs, which have pages too."""
-    anchors = {s.start: s.anchor for s in page.sections}
-    anchor = ""
-    for block in document_of(text).blocks:
-        anchor = anchors.get(block.line, anchor) if block.kind == "heading" else anchor
-        if block.rows and any(CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells):
-            yield from table_failures(page, block, anchor, "", judged=True)
+    """Rows of a run's own page that judge a claim each and say that it failed, and sections whose title does. Its other lists tell of
+    runs, which have pages too.
+    """
+    document = document_of(text)
+    for part in parts_of(page, document):
+        if because := _behind_title(document, part):
+            yield _declared(page, part, because)
+        for block in map(document.blocks.__getitem__, part.places):
+            if block.rows and any(CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells):
+                yield from table_failures(page, block, part.anchor, "", judged=True)
 
 
 def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
@@ -195,7 +207,9 @@ def _of_block(
     elif is_list and len(part.leads) > 1:
         # What stands below a paragraph that a name leads is part of it.
         if block.line in part.leads:
-            yield from _item(page, lines, part.anchor, entry, part.mode)
+            behind = min((n for n in part.leads if n > block.line), default=part.lines.stop)
+            whole = prose_of(document, range(block.line, behind))
+            yield from _item(page, lines, part.anchor, entry, part.mode, because=whole)
     elif block.kind == "item" and (is_list or crossed):
         yield from _item(page, lines, part.anchor, entry, part.mode or "turned-down")
     elif mentions:
@@ -210,6 +224,8 @@ def _section(page: Page, document: Document, part: ListPart) -> tuple[list[State
     failed is its title, or the page's where that says only that it tells the outcome.
     """
     lines, title = part.lines, part.title
+    if because := _behind_label(document, part) or _behind_title(document, part):
+        return [_declared(page, part, because)], lines.stop
     held = [b for b in document.between(lines.start + 1, lines.stop) if not b.depth]
     if "?" in title:
         # What stands first below a question is its answer.
@@ -220,6 +236,33 @@ def _section(page: Page, document: Document, part: ListPart) -> tuple[list[State
     prose, whole = prose_of(document, lines[1:]), subject == title
     reported = [*_reported(page, lines, part.anchor, prose, subject=subject, whole=whole)]
     return reported, lines.stop if reported or "?" in title else 0
+
+
+def _declared(page: Page, part: ListPart, because: str) -> Statement:
+    """A section as a statement: what failed is its title."""
+    # What it goes on to say speaks of much else.
+    because, about = " ".join(sentences_of(readable(because))[:3]), part.title
+    where = page, "principle", part.lines, part.anchor
+    whole = statement_in(*where, f"{about}. {because}", because=because, about=about)
+    return replace(whole, text=about)
+
+
+def _behind_title(document: Document, part: ListPart) -> str:
+    """What a section says below a title that says at its head that it failed ("Negative result — x"); "findings" are a list."""
+    head, colon, _ = part.title.replace(" — ", ": ").partition(": ")
+    prose = prose_of(document, part.lines[1:])
+    declares = colon and head[-1:] != "s" and canonical_verdict(head) is Verdict.REFUTED
+    return prose if declares and reports_failure(prose) else ""
+
+
+def _behind_label(document: Document, part: ListPart) -> str:
+    """What a section says behind the first label of its outcome, where that is that it failed."""
+    for p in passages_of(document.text):
+        if p.line in part.lines and p.label.partition(".")[0] in OUTCOME_LABELS:
+            failed = not FAILED.isdisjoint(map(outcome_verdict, sentences_of(p.text)))
+            failed = failed or not is_pending(p.behind) and failure_in(p.behind)
+            return p.text if failed else ""
+    return ""
 
 
 def _reported(
@@ -272,7 +315,14 @@ def _answered(
 
 
 def _item(
-    page: Page, lines: range, anchor: str, text: str, mode: str, *, subject: str = ""
+    page: Page,
+    lines: range,
+    anchor: str,
+    text: str,
+    mode: str,
+    *,
+    subject: str = "",
+    because: str = "",
 ) -> Iterator[Statement]:
     """A list item, paragraph or (with a `subject`) sub-heading that names a failure."""
     text = readable(text)[:LONGEST].strip("~ ").lstrip(CROSSES + "️ *")
@@ -287,6 +337,6 @@ def _item(
     ):
         return
     if mode == "failed" or reports_failure(whole):
-        kind, because = ("principle", text) if subject else ("bullet", "")
+        kind, because = ("principle", text) if subject else ("bullet", because)
         statement = statement_in(page, kind, lines, anchor, whole, because=because)
         yield replace(statement, text=subject) if subject else statement

@@ -85,7 +85,7 @@ _HAS_ENDED = regex(rf"(?:{_ENDED.replace(' ', '|')})\W*$")
 
 # A clause of its own that says that nothing came out yet: "TBD", "draft / screen pending".
 _PENDING = regex(
-    rf"\W*(?:{'|'.join([*_RUNNING.split(), 'n/a', 'tbd'])})(?:\W*$|\s[-/—–]\s|[,;:])".replace(
+    rf"\W*(?:{'|'.join([*_RUNNING.split(), *languages.RUNNING, 'n/a', 'tbd'])})(?:\W*$|\s[-/—–]\s|[,;:])".replace(
         "_", "[_ -]?"
     )
 )

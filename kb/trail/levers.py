@@ -80,11 +80,11 @@ _PATTERNS = (
     regex(
         r"(?<![\w.])(?P<name>[A-Za-z]++_\w*[A-Za-z0-9]|[a-z]\w*+(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]++(?:[A-Z][a-z0-9]+)+|"
         r"[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
-        rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|\.\d|\s?%){_THEN})?"
+        rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|[./]\d|\s?%){_THEN})?"
     ),
-    # bs4, seq8192; not qwen3-8b, and not l2, which is a name.
+    # bs4, seq8192; not qwen3-8b, not clock64(), which is called, and not l2, which is a name.
     regex(
-        rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)(?:[a-z]{{2,7}}|[a-z](?=\d\d)))(?P<value>\d+[kKmMgG]?)(?!\w|-\d)"
+        rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)(?:[a-z]{{2,7}}|[a-z](?=\d\d)))(?P<value>\d+[kKmMgG]?)(?!\w|-\d|\()"
         rf"{_THEN}"
     ),
     regex(
@@ -290,7 +290,8 @@ _CUES = {
     "raise": r"increas\w*|rais(?:e|es|ed|ing)|bump\w*|bigger|larger|grow(?:s|ing)?|higher|doubl\w+|more of|deeper|longer|widen\w*|"
     r"maximi[sz]\w*",
     "lower": r"reduc(?:e|es|ed|ing)|decreas\w*|shrink\w*|smaller|lower(?:s|ed|ing)?|halv\w+|fewer|shorter|tighten\w*|minimi[sz]\w*|less",
-    "disable": r"disabl\w*|remov\w*|dropp?(?:ing|ed)?|without|turn(?:ing|ed)? off|skip\w*|eliminat\w*|no longer|unset",
+    # "no gain, dropped" says what was done with the change.
+    "disable": r"disabl\w*|(?:remov\w*|dropp?(?:ing|ed)?)(?:(?<!, removed)(?<!, dropped)|(?=\s\w))|without|turn(?:ing|ed)? off|skip\w*|eliminat\w*|no longer|unset",
     "enable": r"enabl\w*|add(?:s|ing)?|turn(?:ing|ed)? on|introduc\w*|adopt\w*|forc(?:e|ing)|integrat\w*|try|use|using",
     "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
 }

@@ -87,7 +87,8 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         and verdict.source != "verdict"
         and not is_running(page, verdict)
     ):
-        results = prose_of(p for part in _named(parts, "results", lead) for p in part)
+        # A later section of results may tell of something else that was tried.
+        results = prose_of(next(iter(_named(parts, "results", lead)), ()))
         verdict = decided_verdict(page, reasons, results, lead, passages) or verdict
     # A verdict of several words is all that some pages say of why.
     because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
