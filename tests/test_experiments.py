@@ -1168,7 +1168,7 @@ def test_what_stands_in_the_patch_alone_confirms_nothing(loop):
 
 @pytest.mark.skipif(bool(sandbox_problem()) or not shutil.which("objdump"), reason="programs are disassembled in the sandbox alone")
 def test_what_was_built_is_disassembled_and_what_nobody_could_read_is_asked_for(loop, monkeypatch):
-    from kb.experiments import auditing
+    from kb.experiments import auditing, command
 
     start = loop.commit(lambda text: "int main(void) { return 0; }\n", file="prog.c")
     page = loop.layout.root / "wiki/targets/parser.md"
@@ -1180,11 +1180,24 @@ def test_what_was_built_is_disassembled_and_what_nobody_could_read_is_asked_for(
     assert found.startswith("confirmed") and re.search(r"artifact-change/prog disassembled:\d+: `\w+ <fast_path>:`", found)
     missed = loop.run("audit", path, "--expect", "<slow_path>:").stdout
     assert missed.startswith("partial") and "not found in any dump, disassembly, output or patch" in missed
+    reads, runs = auditing.disassembled, []
+    reads.cache_clear()
+    monkeypatch.setattr(auditing, "run_command", lambda *words, **more: runs.append(words) or command.run_command(*words, **more))
+    loop.run("audit", path, "--expect", "<main>:", "--expect", "<slow_path>:")
+    assert len(runs) == 2
+    monkeypatch.setattr(auditing, "disassembled", lambda place, digest: reads(place, digest) * ("parent" not in place.parts[-2]))
+    assert "of the parent, nobody has read all that was built" in loop.run("audit", path, ok=(1,)).stdout
+    monkeypatch.setattr(auditing, "disassembled", lambda place, digest: reads(place, digest) * ("parent" in place.parts[-2]))
+    assert "  ?  forbidden `<main>:`: nobody has read all" in loop.run("audit", path, "--forbid", "<main>:", ok=(0, 1)).stdout
+    reads.cache_clear()
+    monkeypatch.setattr(auditing, "_MOST_CODE", 100)
+    monkeypatch.setattr(auditing, "disassembled", reads)
+    assert "  ?  expected `<slow_path>:` is in no output, and nobody" in loop.run("audit", path, "--expect", "<slow_path>:", ok=(0, 1)).stdout
     monkeypatch.setattr(auditing, "disassembled", lambda place, digest: b"")
     other = loop.open("b=1", "--expect", "<fast_path>:", parent=start)
     loop.run("run", other, "--commit", loop.git("rev-parse", "HEAD"))
     unread = loop.run("audit", other, ok=(1,)).stdout
-    assert "  ?  expected `<fast_path>:` is in no output, and nobody has read what was built" in unread
+    assert "  ?  expected `<fast_path>:` is in no output, and nobody has read all that was built" in unread
     refused = loop.run("close", other, ok=(2,)).stderr
     assert "+10.0 % would be supported, but expected `<fast_path>:` is in no output" in refused and "$KB_OUT/code.txt" in refused
     loop.run("run", other, "--again", "--commit", loop.git("rev-parse", "HEAD"), "--build", "make prog; objdump -d prog > $KB_OUT/code.txt")

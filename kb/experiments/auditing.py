@@ -6,7 +6,7 @@ Refuses to call a gain the mechanism's doing without a line of evidence, and say
 import re
 import shlex
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from kb import KbError, profiles, store
 from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.command import Walls, run_command, sandbox_problem
 from kb.experiments.plan import Side
-from kb.experiments.searching import PATIENCE_S, compiled, search
+from kb.experiments.searching import PATIENCE_S, Texts, compiled, search
 from kb.experiments.stub import Stub
 from kb.experiments.worktree import differing
 from kb.profiles import Profile
@@ -31,6 +31,9 @@ _MOVED = 0.005
 # Figures that are printed rounded agree to this.
 _SAME = 1e-3
 _PATCH = "change.patch"
+_ELF = b"\x7fELF"
+# That of more code is not read: what stands in no part of it would be said to be absent.
+_MOST_CODE = 24 << 20
 _DIRECTIONS = {
     "down": "down halves halved fewer falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
     "up": "up doubles doubled rises rise grows grow increases increase more higher larger ↑ +",
@@ -123,8 +126,9 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
     built = _built(attempt)
     if built and not built.held:
         return Audit("no-op", (built,))
-    answers = [_searched(attempt, text, primary, wanted=True) for text in expectation.expect]
-    answers += [_searched(attempt, text, primary, wanted=False) for text in expectation.forbid]
+    patterns = [(p, True) for p in expectation.expect] + [(p, False) for p in expectation.forbid]
+    left = {side: _left(attempt, side) for side in ("change", "parent") if patterns}
+    answers = [_searched(attempt, left, p, primary, wanted=wanted) for p, wanted in patterns]
     for move in expectation.moves:
         shows = "gain" if _is_primary(attempt, move[0], primary) else "mechanism"
         answers.append(replace(_move_sign(attempt, *move), shows=shows))
@@ -176,9 +180,12 @@ def _built(attempt: Attempt) -> Sign | None:
     return Sign(False, f"built files are the parent's byte for byte ({shown}), unlike {sources}")
 
 
-def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sign:
+def _searched(
+    attempt: Attempt, left: Mapping[Side, Texts], text: str, primary: str, *, wanted: bool
+) -> Sign:
     """Look for a pattern in what the change left: dumps and built files, outputs, then the patch."""
-    result = search(text, _material(attempt, "change"), _material(attempt, "parent"))
+    texts = ([*files, *_printed(attempt, side)] for side, files in left.items())
+    result = search(text, *texts)
     if result is None:
         what = f"the search for `{one_line(text)}` did not end within {PATIENCE_S:g} s"
         return Sign(None, f"{what}; write it without repeats inside of repeats")
@@ -190,12 +197,19 @@ def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sig
     if places and not wanted:
         ask = also and f"{also}: does it stand in what the change does not touch?"
         return Sign(False, f"forbidden `{text}` found at {hits}{ask}")
+    change_unread, parent_unread = map(_is_unread, left.values())
+    if not wanted and before and change_unread and not parent_unread:
+        return Sign(None, f"forbidden `{text}`: {_UNREAD}")
     if not wanted:
         # What neither side shows is absent whatever the change does.
         also = ", though the parent has it" if before else ", and the parent has it not either"
         return Sign(True, f"forbidden `{text}` is absent{also}", "mechanism" if before else "")
     if not places:
-        return _missed(attempt, text)
+        if change_unread or attempt.plan.build and not left["change"]:
+            return Sign(None, f"expected `{text}` is in no output, and {_UNREAD}")
+        return Sign(False, f"expected `{text}` not found in any dump, disassembly, output or patch")
+    if parent_unread and not before and all(name.endswith(_CODE) for name, _, _ in places):
+        return Sign(None, f"expected `{text}` found at {hits}; of the parent, {_UNREAD}")
     if before or all(name == _PATCH for name, _, _ in places):
         also = also or "; written there, not seen to run"
         return Sign(True, f"expected `{text}` found at {hits}{also}", "")
@@ -204,41 +218,44 @@ def _searched(attempt: Attempt, text: str, primary: str, *, wanted: bool) -> Sig
     return Sign(True, f"expected `{text}` found at {hits}", "gain" if gain else "mechanism")
 
 
-def _missed(attempt: Attempt, text: str) -> Sign:
-    """An expected pattern that stands nowhere; where something was built, and none of it could be read, that says nothing."""
-    code = _left(attempt, "change")
-    if (code or attempt.plan.build) and all(b"\0" in data for _, data in code):
-        what = (
-            f"expected `{text}` is in no output, and nobody has read what was built: where objdump is installed kb disassembles the "
-            "`artifacts:` of the target page; else let `build:` write a dump, such as `objdump -d FILE > $KB_OUT/code.txt`, and measure --again"
-        )
-        return Sign(None, what)
-    return Sign(False, f"expected `{text}` not found in any dump, disassembly, output or patch")
+# What is behind the name of a program in that of its disassembly.
+_CODE = " disassembled"
+_UNREAD = (
+    "nobody has read all that was built: where objdump is installed kb disassembles the `artifacts:` of the target page, those of up to some "
+    "megabytes; else let `build:` write a dump, such as `objdump -d FILE > $KB_OUT/code.txt`, and measure --again"
+)
 
 
-def _left(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:
+def _is_unread(files: Texts) -> bool:
+    """Whether of what a side left a program was not disassembled, or nothing reads, and no dump stands beside it."""
+    read = {name for name, data in files if b"\0" not in data}
+    programs = {name + _CODE for name, data in files if data[:4] == _ELF}
+    return bool(files) and not read - programs and not (read and programs <= read)
+
+
+def _left(attempt: Attempt, side: Side) -> Texts:
     """What a side built and left: the files as they are, and programs disassembled."""
     kept = [(k, at) for k in attempt.kept if k.side == side and (at := attempt.copy_of(k))]
-    code = ((f"{k.copy} disassembled", disassembled(place, k.digest)) for k, place in kept)
+    code = ((k.copy + _CODE, disassembled(place, k.digest)) for k, place in kept)
     return [*((k.copy, store.bytes_of(place)) for k, place in kept), *(c for c in code if c[1])]
 
 
 @lru_cache(4)
 def disassembled(place: Path, digest: str) -> bytes:
-    """Head and tail of the instructions of the program with this digest, read in a sandbox, for nobody knows what it holds; nothing of
-    any other file, and where there is no sandbox or no objdump."""
-    if store.bytes_of(place)[:4] != b"\x7fELF" or sandbox_problem():
+    """The instructions of the program with this digest, read in a sandbox, for nobody knows what it holds; nothing of any other file, of
+    one too long to be read whole, and where there is no sandbox or no objdump."""
+    if store.bytes_of(place)[:4] != _ELF or sandbox_problem():
         return b""
     read = f"objdump -d --no-show-raw-insn ./{shlex.quote(place.name)}"
     command, walls = f"{read} || llvm-{read}", Walls()
     ended = run_command(
-        command, folder=place.parent, timeout_s=60, env={}, walls=walls, keep=8 << 20
+        command, folder=place.parent, timeout_s=60, env={}, walls=walls, keep=_MOST_CODE
     )
-    return b"" if ended.problem else ended.output
+    return b"" if ended.problem or len(ended.output) > _MOST_CODE else ended.output
 
 
-def _material(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:
-    texts = _left(attempt, side)
+def _printed(attempt: Attempt, side: Side) -> Texts:
+    texts = []
     for number, sample in enumerate(attempt.samples, 1):
         if sample.side == side:
             texts.append((sample.file or f"{SAMPLES}:{number}", attempt.output_of(sample)))
