@@ -469,6 +469,14 @@ def test_a_file_that_a_scan_knows_is_read_again_after_any_writing(make_base):
         assert store.scan(layout, known=known).digests["wiki/a.md"] == store.digest_of("# Z\n")
 
 
+def test_a_scan_hands_on_no_more_bytes_than_a_host_holds(make_base, monkeypatch):
+    layout = make_base({f"wiki/{name}.md": "x" * 40 for name in "abc"})
+    for most, held in ((100, 2), (39, 0), (walk._MOST_HELD, 3)):
+        monkeypatch.setattr(walk, "_MOST_HELD", most)
+        contents: dict[str, bytes] = {}
+        assert len(store.scan(layout, contents=contents).digests) == 3 and len(contents) == held
+
+
 def test_a_second_look_at_folders_that_were_written_sees_what_a_first_one_would(make_base, monkeypatch):
     pages = {f"wiki/{place}.md": f"# {place}\n" for place in ("a", "left/b", "left/deep/c", "still/d", "still/deep/e", "gone/f")}
     layout = make_base(pages | {"wiki/only/deep/g.md": "# G\n", "wiki/still/deep/twin.md": "# D\n"})

@@ -193,29 +193,30 @@ def _searched(
     hits = "; ".join(
         f"{n}:{line}: `{one_line(shown).replace('`', chr(39))}`" for n, line, shown in places
     )
-    also = "; the parent has it too" if before else ""
+    if _is_blind(attempt, left, places, before=before, wanted=wanted):
+        how = f"found at {hits}" if places else "is in no output"
+        return Sign(None, f"{'expected' if wanted else 'forbidden'} `{text}` {how}, and {_UNREAD}")
+    also = "; the parent has it too" * before
     if places and not wanted:
         ask = also and f"{also}: does it stand in what the change does not touch?"
         return Sign(False, f"forbidden `{text}` found at {hits}{ask}")
-    change_unread, parent_unread = map(_is_unread, left.values())
-    if not wanted and before and change_unread and not parent_unread:
-        return Sign(None, f"forbidden `{text}`: {_UNREAD}")
     if not wanted:
         # What neither side shows is absent whatever the change does.
         also = ", though the parent has it" if before else ", and the parent has it not either"
         return Sign(True, f"forbidden `{text}` is absent{also}", "mechanism" if before else "")
     if not places:
-        if change_unread or attempt.plan.build and not left["change"]:
-            return Sign(None, f"expected `{text}` is in no output, and {_UNREAD}")
         return Sign(False, f"expected `{text}` not found in any dump, disassembly, output or patch")
-    if parent_unread and not before and all(name.endswith(_CODE) for name, _, _ in places):
-        return Sign(None, f"expected `{text}` found at {hits}; of the parent, {_UNREAD}")
     if before or all(name == _PATCH for name, _, _ in places):
         also = also or "; written there, not seen to run"
         return Sign(True, f"expected `{text}` found at {hits}{also}", "")
-    printed = [shown.removeprefix("METRIC ").partition("=") for _, _, shown in places]
-    gain = all(sign and _is_primary(attempt, n.lower(), primary) for n, sign, _ in printed)
+    gain = _is_gain(attempt, [shown for _, _, shown in places], primary)
     return Sign(True, f"expected `{text}` found at {hits}", "gain" if gain else "mechanism")
+
+
+def _is_gain(attempt: Attempt, lines: list[str], primary: str) -> bool:
+    """Whether lines only print the primary metric."""
+    printed = [line.removeprefix("METRIC ").partition("=") for line in lines]
+    return all(sign and _is_primary(attempt, n.lower(), primary) for n, sign, _ in printed)
 
 
 # What is behind the name of a program in that of its disassembly.
@@ -224,6 +225,22 @@ _UNREAD = (
     "nobody has read all that was built: where objdump is installed kb disassembles the `artifacts:` of the target page, those of up to some "
     "megabytes; else let `build:` write a dump, such as `objdump -d FILE > $KB_OUT/code.txt`, and measure --again"
 )
+
+
+def _is_blind(
+    attempt: Attempt,
+    left: Mapping[Side, Texts],
+    places: list[tuple[str, int, str]],
+    *,
+    before: bool,
+    wanted: bool,
+) -> bool:
+    """Whether what would decide over a pattern, which stands at these `places`, could not be read."""
+    change, parent = map(_is_unread, left.values())
+    if not places:
+        nothing = attempt.plan.build and not left["change"]
+        return bool(change or nothing) if wanted else before and change and not parent
+    return wanted and parent and not before and all(name.endswith(_CODE) for name, _, _ in places)
 
 
 def _is_unread(files: Texts) -> bool:

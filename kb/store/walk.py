@@ -33,8 +33,8 @@ _NO_PAGES = frozenset(("sources", "indexes", "site", "prompts", "raw", "node_mod
 # Beyond so many files a look at each would cost more than the question that it is for.
 _MOST_LOOKED_AT = 20_000
 _MTIME = attrgetter("st_mtime_ns")
-# Of so many files at most what was read is handed on: all those of a large wiki are larger than the memory of some hosts.
-_MOST_HELD = 2500
+# So many bytes of what was read are handed on: all those of a large wiki are more than the memory of some hosts.
+_MOST_HELD = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def scan(
     starts = since.folders.keys() - kept.folders.keys() if since else {layout.page("")}
     before, fresh, times = known or {}, {**kept.known}, {**kept.folders}
     findings, left = [*kept.findings], list[str]()
-    settled = _moment(layout) - _TICK_NS if known is not None else 0
+    settled, room = _moment(layout) - _TICK_NS if known is not None else 0, _MOST_HELD
     for start in sorted(starts):
         others = {*starts, *times} - {start}
         for place in _walk(layout, start, homes, before, times, others):
@@ -172,7 +172,8 @@ def scan(
                         if row is None or row[0] != stat or not stat:
                             data = _content(layout, path)
                             row = stat, digest_of(data)
-                            if contents is not None and len(contents) < _MOST_HELD:
+                            room -= len(data)
+                            if contents is not None and room >= 0:
                                 contents[path] = data
                         fresh[path] = row
                     except (KbError, OSError) as error:
