@@ -46,7 +46,7 @@ DENIED_LAST = "nicht nichts kaum rien nada nulla niente niets niet ничего"
 # Stems that say in running text how something went, by what they say. Of `use` only the denial says anything ("kein Gewinn").
 REPORTS: Mapping[str, str] = {
     "worse": (
-        "langsamer schlechter verschlechter teurer ungenauer instabil plus-lent moins-bon moins-bien pire dégrad más-lent peor empeor mais-lent pior piorou "
+        "zu-langsam trop-lent demasiado-lent muy-lent troppo-lent te-langzaam слишком-медлен 太慢 遅すぎ 너무-느 langsamer schlechter verschlechter teurer ungenauer instabil plus-lent moins-bon moins-bien pire dégrad más-lent peor empeor mais-lent pior piorou "
         "più-lent peggio langzamer slechter медленнее хуже ухудш 变慢 變慢 更慢 更差 变差 變差 更糟 退化 恶化 惡化 不如 遅くな 遅い 悪化 劣化 落ちすぎ 느려 악화 나빠"
     ),
     "failed": (

@@ -677,3 +677,36 @@ def test_what_a_named_paragraph_goes_on_to_say_is_its_reason():
 def test_a_column_of_what_was_kept_may_say_no_and_why():
     table = "# Notes\n\n| change | after | kept? |\n|---|---|---|\n| unroll by 16 | 11.9 ms | no: i-cache misses |\n| tiles of 64 | 9.1 ms | yes |\n"
     assert [s[3].partition(" ·")[0] for s in said(table, "wiki/notes.md")] == ["unroll by 16"]
+
+
+LEGEND = """# Journal
+
+| Verdict | Sens |
+|---|---|
+| **Fermée** | Mesuré, négatif, assez de volume pour trancher |
+| **Ouvert** | Effet réel mesuré |
+
+### Portefeuille de favoris
+
+**Verdict : fermée.** Parier sur tous : 2 074 paris, 3 % de volume.
+
+### Cotes longues
+
+**Verdict : ouvert.** 15 features, 38 % du volume.
+"""
+
+
+def test_a_page_may_explain_its_own_words_of_a_verdict_in_a_table():
+    assert [s[3] for s in said(LEGEND, "wiki/journal.md")] == ["Portefeuille de favoris"]
+    assert not said(LEGEND.replace("négatif", "positif"), "wiki/journal.md")
+
+
+def test_a_heading_that_says_what_its_item_cost_goes_before_what_is_said_first_below_it():
+    text = "# Negative results\n\n## Kernel fusion — enabled, works, costs 2.1 %\n\nThe comment says that fusion is faster on other cards.\n"
+    assert [s[3][:13] for s in said(text, "wiki/negative-results.md")] == ["Kernel fusion"]
+    assert not said(text.replace(", costs 2.1 %", ""), "wiki/negative-results.md")
+
+
+def test_what_was_too_slow_failed_in_any_language():
+    for slow in ("was too slow at 96 kB", "war zu langsam bei 96 kB", "在 96 kB 时太慢"):
+        assert said(f"# Notes\n\n- Sampler over bits: {slow}.\n", "wiki/notes.md"), slow

@@ -241,7 +241,7 @@ def _section(page: Page, document: Document, part: ListPart) -> tuple[list[State
 def _declared(page: Page, part: ListPart, because: str) -> Statement:
     """A section as a statement: what failed is its title."""
     # What it goes on to say speaks of much else.
-    because, about = " ".join(sentences_of(readable(because))[:3]), part.title
+    because, about = " ".join(sentences_of(readable(because))[:2]), part.title
     where = page, "principle", part.lines, part.anchor
     whole = statement_in(*where, f"{about}. {because}", because=because, about=about)
     return replace(whole, text=about)
@@ -261,8 +261,18 @@ def _behind_label(document: Document, part: ListPart) -> str:
         if p.line in part.lines and p.label.partition(".")[0] in OUTCOME_LABELS:
             failed = not FAILED.isdisjoint(map(outcome_verdict, sentences_of(p.text)))
             failed = failed or not is_pending(p.behind) and failure_in(p.behind)
+            failed = failed or p.behind.lower().startswith(_failing_words(document))
             return p.text if failed else ""
     return ""
+
+
+def _failing_words(document: Document) -> tuple[str, ...]:
+    """The words that a page's own table of verdicts and what they mean explains as failures."""
+    tables = (b.rows for b in document.blocks if b.rows and len(b.rows[0].cells) == 2)
+    legends = (rows[1:] for rows in tables if label_kind(rows[0].cells[0].plain) == "outcome")
+    explained = (row.cells for rows in legends for row in rows if len(row.cells) == 2)
+    meanings = ((word.plain.lower(), why.plain.split(", ")) for word, why in explained)
+    return tuple(word for word, why in meanings if not FAILED.isdisjoint(map(outcome_verdict, why)))
 
 
 def _reported(
@@ -329,14 +339,13 @@ def _item(
     whole = f"{subject}. {text}" if subject else text
     if is_short(whole) or ADVICE.match(whole) or is_settled(whole):
         return
-    # What stayed, or was never tried, is none wherever it stands.
+    # What stayed, or was never tried, is none wherever it stands, unless its own heading says what it came to.
     first = "".join(sentences_of(text)[:1])
-    if mode == "failed" and report_in(first, is_try=True)[0] in (
-        ReportKind.STAYED,
-        ReportKind.OPEN,
-    ):
+    report, _ = report_in(subject if reports_failure(subject) else first, is_try=True)
+    if mode == "failed" and report in (ReportKind.STAYED, ReportKind.OPEN):
         return
     if mode == "failed" or reports_failure(whole):
         kind, because = ("principle", text) if subject else ("bullet", because)
-        statement = statement_in(page, kind, lines, anchor, whole, because=because)
+        about = f"{subject}. {first}" if subject else ""
+        statement = statement_in(page, kind, lines, anchor, whole, because=because, about=about)
         yield replace(statement, text=subject) if subject else statement
