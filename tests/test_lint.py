@@ -288,6 +288,20 @@ def test_what_a_whole_wiki_lacks_is_printed_once_and_listed_whole(make_base, kb_
     assert sum(f["code"] == "missing-mechanism" for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root).stdout)) == 6
 
 
+@pytest.mark.parametrize(("many", "where"), [(2, "wiki/experiments/t/2026-01-01-x.md:1, wiki/experiments/t/2026-01-02-x.md:1"), (6, "6 of 6 pages of type experiment")])
+def test_kinds_that_the_same_pages_lack_are_one_line(make_base, kb_command, many, where):
+    runs = {f"wiki/experiments/t/2026-01-0{n}-x.md": FILED + "**Hypothesis**: h\n\n| t | ms |\n|--|--|\n| a | 3 |\n" for n in range(1, many + 1)}
+    layout = make_base(runs | {"wiki/index.md": "# I\n\n" + "".join(f"[e]({path.removeprefix('wiki/')})\n" for path in runs)})
+    (line,) = (row for row in kb_command("lint", cwd=layout.root).stdout.splitlines() if "missing-" in row)
+    assert line.split() == f"{4 * many} warn missing-falsification, missing-mechanism, missing-prediction, missing-profile: {where}".split()
+    assert kb_command("lint", "--all", cwd=layout.root).stdout.count("does not say the mechanism") == many
+
+
+def test_a_hypothesis_that_is_labelled_in_another_language_is_not_missed(make_base, kb_command):
+    layout = make_base({"wiki/experiments/t/2026-01-01-x.md": FILED + "**假设**：隐藏延迟。\n"})
+    assert "missing-hypothesis" not in kb_command("lint", cwd=layout.root).stdout
+
+
 def test_a_word_and_a_folder_that_a_wiki_uses_by_habit_are_told_once_or_not_at_all(make_base, kb_command):
     odd = {f"wiki/concepts/p{n}.md": f"---\ntitle: P{n}\ntype: playbook\nupdated: 2026-01-01\n---\n[l](../index.md)\n" for n in range(6)}
     notes = {f"wiki/sources/n{n}.md": HEAD.format(f"N{n}") for n in range(6)} | {"wiki/sources/s.md": HEAD.format("S").replace("concept", "analysis")}
@@ -303,7 +317,7 @@ def test_one_line_names_the_verdicts_that_kb_does_not_know_and_says_how_to_teach
     table = "| run | verdict |\n|---|---|\n| 1 | kept |\n| 2 | yolo |\n| 3 | nuked |\n\n| run | status |\n|---|---|\n| 4 | green |\n"
     layout = make_base(runs | {"wiki/all.md": f"# All\n\n{table}"})
     line = next(x for x in kb_command("lint", cwd=layout.root).stdout.splitlines() if "unknown-verdict" in x)
-    assert line.split(maxsplit=3)[3] == """'yolo' 3, 'nuked' 1: say in kb.toml what it means: [verdicts] "yolo" = "refuted\""""
+    assert line.split(maxsplit=3)[3] == """'yolo' 3, 'nuked' 1: say in kb.toml what it means: [verdicts] "yolo" = "supported", "refuted" or another verdict"""
     (layout.root / "kb.toml").write_text('[verdicts]\nyolo = "refuted"\nnuked = "refuted"\n')
     assert "unknown-verdict" not in kb_command("lint", cwd=layout.root).stdout
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from urllib.parse import quote
 
@@ -36,22 +37,50 @@ def _lines(report: Report, limit: int) -> Iterator[str]:
 
 def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
     """A line a kind, errors first: how many, then (where findings are not listed) what is habit and the worst places."""
-    counts = Counter(f.code for f in report.findings)
-    fixable = Counter(f.code for f in report.findings if f.fixable)
-    for code, count in sorted(counts.items(), key=lambda c: (report.levels[c[0]], -c[1], c[0])):
+    kinds = grouped((f.code, f) for f in report.findings)
+    ranked = sorted(kinds, key=lambda code: (report.levels[code], -len(kinds[code]), code))
+    # Kinds that the same pages lack are one line.
+    lines = grouped((code if listed else _lacking(kinds[code]), code) for code in ranked)
+    for code, *others in lines.values():
         own = [f for f in report.own if f.code == code]
-        rule = all_rules()[code]
-        places = _words(own) if rule.habit == "word" else _worst(own)
-        about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + places
-        mending = rule.mending
-        name = f" {code}" if mending and mending.only_named else ""
-        about += [f"--fix{name} mends {fixable[code]}"] if fixable[code] else []
-        yield f"{count:>6}  {report.levels[code]:<5}  {code:<20}  {'; '.join(about)}".rstrip()
+        habits = [h for h in report.habits if h.code == code]
+        if others:
+            count = sum(len(kinds[c]) for c in (code, *others))
+            name = ", ".join(_kind(kinds[c]) for c in (code, *others)) + ":"
+            about = [*map(_scope, habits), *_worst([replace(f, target="") for f in own])]
+        else:
+            count, name = len(kinds[code]), f"{code:<20} "
+            places = _words(own) if all_rules()[code].habit == "word" else _worst(own)
+            about = [] if listed else [f"{_scope(h)}: {h.message}" for h in habits] + places
+            about += _mending(kinds[code])
+        yield f"{count:>6}  {report.levels[code]:<5}  {name} {'; '.join(about)}".rstrip()
 
 
-def _habit(habit: Habit) -> str:
+def _mending(findings: list[Finding]) -> list[str]:
+    """How many findings of a kind `--fix` mends, and how it is called."""
+    mending, fixable = all_rules()[findings[0].code].mending, sum(f.fixable for f in findings)
+    name = f" {findings[0].code}" if mending and mending.only_named else ""
+    return [f"--fix{name} mends {fixable}"] if fixable else []
+
+
+def _lacking(findings: list[Finding]) -> str | tuple[str, ...]:
+    """The pages that lack what a kind of finding asks for; the kind itself where it asks for nothing, or kb can mend it."""
+    code = findings[0].code
+    lacks = all_rules()[code].habit == "type" and not any(f.fixable for f in findings)
+    return tuple(sorted(f.path for f in findings)) if lacks else code
+
+
+def _kind(findings: list[Finding]) -> str:
+    """A kind of finding, with what it asks for where that is the same everywhere."""
+    targets = {f.target for f in findings} - {""}
+    return (
+        f"{findings[0].code} [{one_line(targets.pop())}]" if len(targets) == 1 else findings[0].code
+    )
+
+
+def _scope(habit: Habit) -> str:
     scope = habit.scope if habit.scope.endswith("/") else f"type {habit.scope}"
-    return f"{habit.count} of {habit.of} pages of {scope}: {habit.message}"
+    return f"{habit.count} of {habit.of} pages of {scope}"
 
 
 def _words(findings: list[Finding]) -> list[str]:

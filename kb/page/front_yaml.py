@@ -74,7 +74,7 @@ def yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, 
     return fields, tuple(twice)
 
 
-_HINT = "keep it to plain values, lists and short tables; quote values that hold ': '"
+_HINT = "keep it to plain values, lists and short tables; quote values that hold ': ' or begin with a bracket"
 # Deeper than this no page nests its fields, and a parser that calls itself for every level ends.
 _DEEPEST = 60
 

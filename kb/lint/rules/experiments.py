@@ -15,7 +15,7 @@ _FIRST_CLAUSE = re.compile(
     r"[\W_]*+(?:verdict|result|outcome|status)?[\W_]*+((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE
 )
 _HYPOTHESIS = re.compile(
-    rf"[\s>*_-]*+(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE
+    rf"[\s>*_-]*+(?:{'|'.join(LABELS['hypothesis'])})\b[^:：]{{0,30}}[*_]*[:：]", re.IGNORECASE
 )
 _PLACE_NAMES = {
     "verdict": "verdict:",

@@ -153,7 +153,7 @@ def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
                     "unknown-verdict",
                     f"'{raw}' is no verdict or status that kb knows",
                     target=raw,
-                    hint=f'say in kb.toml what it means: [verdicts] "{raw}" = "refuted"',
+                    hint=f'say in kb.toml what it means: [verdicts] "{raw}" = "supported", "refuted" or another verdict',
                 )
 
 
