@@ -303,6 +303,19 @@ def test_home_is_the_standing(tmp_path):
     assert "<b>8 ms</b>" in target, "one best value wherever it stands"
 
 
+def test_runs_of_notes_that_name_no_target_are_experiments_and_stand_as_those_of_a_target_do(tmp_path):
+    notes = {f"wiki/experiments/2026-01-0{n}-v00{n}-try.md": f"---\nverdict: supported\n---\n# Try {n}\n\n## Result\n\nLatency: {9 - n} ms.\n" for n in (1, 2)}
+    layout = write(tmp_path, notes | {"wiki/targets/idle.md": "---\ntitle: An idle target\ntype: target\n---\n# Idle\n"})
+    published(layout)
+    pages = [doc(layout, place) for place in ("index.html", "by-target/no-target/index.html", "experiments/2026-01-02-v002-try.html")]
+    assert all(">experiments</" in text and ">no target<" not in text for text in pages)
+    assert "Where the experiments stand" in pages[0] and "<b>7 ms</b>" in pages[0] and "<b>7 ms</b>" in pages[1]
+    named = {"wiki/experiments/alpha/2026-01-03-v003-try.md": "---\nverdict: refuted\n---\n# Try 3\n\n## Result\n\nLatency: 8 ms.\n"}
+    layout = write(tmp_path, notes | named)
+    published(layout)
+    assert ">without a target</" in doc(layout, "index.html")
+
+
 def test_a_target_page_of_another_name_joins_the_trail_that_all_its_words_name(tmp_path):
     layout = write(tmp_path, {"wiki/models/qwen3-cx-jax.md": "---\ntitle: The cx lane\ntype: model\n---\n# cx\n",
                               **{f"wiki/experiments/qwen3_{lane}_auto/jax/2026-01-0{n}-v00{n}-x.md": experiment(n, "supported", target="").replace("target: \n", "") for n, lane in ((1, "cx"), (2, "cc"))}})

@@ -624,6 +624,13 @@ def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retro
     assert ["leads are open" in r for r in reasons()] == [True]
 
 
+def test_status_of_runs_that_name_no_target_speaks_of_experiments(make_base, kb_command):
+    one = "---\nverdict: supported\n---\n# Try\n\n## Result\n\nLatency: 9 ms.\n"
+    bare = make_base({f"wiki/experiments/2026-01-0{n}-run.md": one for n in (1, 2)})
+    head, line = kb_command("status", cwd=bare.root).stdout.splitlines()
+    assert head == "2 pages, 2 experiments" and line.startswith("  experiments: 2 runs, ")
+
+
 def test_the_doors_print_list_show_status_stop_check_and_retro(make_base, kb_command):
     layout = make_base(base_files())
     listed = json.loads(

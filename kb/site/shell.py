@@ -20,7 +20,7 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
-from kb import KbError, needing
+from kb import KbError, needing, trail
 from kb.site.links import web_address
 from kb.site.survey import Survey, plural, type_place
 from kb.site.targets import short_names
@@ -127,7 +127,7 @@ def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, .
     """The navigation: what a loop asks for, the targets, what people wrote."""
     short = short_names(survey.trails)
     targets = [
-        (plain_title(short[name] or "no target"), f"{folder}/index.html")
+        (plain_title(short[name] or trail.name_of(name, short)), f"{folder}/index.html")
         for name, folder in survey.target_folders.items()
     ]
     all_targets = "index.html#home" if len(targets) > _MOST_TARGETS else ""
@@ -138,7 +138,10 @@ def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, .
             ("All runs", "runs.html" if survey.experiments else ""),
             ("Why refuted", "refuted.html" if survey.cards else ""),
         ],
-        "Targets": [*targets[:_MOST_TARGETS], ("All targets", all_targets)],
+        "Targets" if any(survey.trails) else "Runs": [
+            *targets[:_MOST_TARGETS],
+            ("All targets", all_targets),
+        ],
         "Pages": [
             (plain_title(plural(t)), type_place(survey, t))
             for t in survey.by_type

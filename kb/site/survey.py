@@ -56,7 +56,7 @@ class Survey:
             name: p
             for p in reversed(pages)
             for name in (p.field("target"), p.stem)
-            if name in self.trails
+            if name and name in self.trails
         }
         free = {name for name in self.trails if name and name not in joined}
         loose: dict[str, list[Page]] = defaultdict(list)
@@ -190,7 +190,6 @@ def survey_of(layout: store.Layout, db: sqlite3.Connection, kept: store.Kept) ->
         {
             name: standing_of(db, name, text_of=text_of)
             for name in sorted({e.target for e in experiments})
-            if name
         },
     )
 

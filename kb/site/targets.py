@@ -10,6 +10,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
+from kb import trail
 from kb.page import Page
 from kb.refuted import Card
 from kb.site.charts import climb_of, measured, scale_of, spark
@@ -56,7 +57,7 @@ class TargetView:
 
     @property
     def name(self) -> str:
-        return self.target or "no target"
+        return trail.name_of(self.target, self.survey.trails)
 
     @property
     def short(self) -> str:

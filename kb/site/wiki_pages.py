@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from kb import grouped, store
+from kb import grouped, store, trail
 from kb.page import LARGEST, Page, text_of
 from kb.schema import FAILED
 from kb.site.body import Body, body_of
@@ -178,7 +178,8 @@ def _shows(survey: Survey, page: Page, body: Body) -> dict[str, object]:
         "run": run,
         "failed": run is not None and run.facts.verdict.canonical in FAILED,
         "card": survey.card_of.get(path),
-        "target": survey.target_of(page),
+        "target": (target := survey.target_of(page)),
+        "target_name": trail.name_of(target or "", survey.trails),
         "compiled": path not in survey.wiki.pages,
         "tags": tags_of(page),
         "fields": [(name, _field_text(value)) for name, value in fields.items()],

@@ -9,7 +9,7 @@ Refuses to re-read pages: facts come from the tables.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -179,6 +179,11 @@ def experiment(db: sqlite3.Connection, path: str) -> Facts | None:
 def targets(db: sqlite3.Connection) -> tuple[str, ...]:
     """Targets that have experiments, sorted."""
     return tuple(t for (t,) in db.execute("select distinct target from experiment order by target"))
+
+
+def name_of(target: str, known: Collection[str]) -> str:
+    """What a target is called; runs that name none are only experiments where nothing names one."""
+    return target or ("without a target" if any(known) else "experiments")
 
 
 def is_day(text: str) -> bool:

@@ -109,7 +109,7 @@ def _pages(db: sqlite3.Connection, kind: str) -> Iterator[Page]:
 
 def target_page(db: sqlite3.Connection, target: str) -> Page | None:
     """The page of a target: the one whose `target:` says so, else the one whose file name does."""
-    pages = list(_pages(db, "target"))
+    pages = list(_pages(db, "target")) if target else []
     named = [p for p in pages if p.field("target") == target]
     return next(
         iter((*named, *(p for p in pages if p.stem in (target, target.replace("/", "-"))))), None

@@ -32,8 +32,10 @@ def run(request: Status, caller: Caller) -> Result:
     if request.target:
         return Result(value, _whole(standings[0]))
     runs = sum(s.runs for s in standings)
-    head = f"{sum(pages.values())} pages, {runs} experiments on {len(standings)} targets"
-    return Result(value, "\n".join([head, *map(_line, standings)]))
+    on = f" on {len(names)} targets" if any(names) else ""
+    head = f"{sum(pages.values())} pages, {runs} experiments{on}"
+    lines = (_line(s, trail.name_of(s.target, names)) for s in standings)
+    return Result(value, "\n".join([head, *lines]))
 
 
 def standing_at(caller: Caller, db: sqlite3.Connection, target: str) -> Standing:
@@ -50,7 +52,7 @@ def only_target(db: sqlite3.Connection, target: str, *, ask: str) -> str:
     return target or known[0]
 
 
-def _line(standing: Standing) -> str:
+def _line(standing: Standing, name: str) -> str:
     best = next((p for p in sorted(standing.progress, key=lambda p: -p.runs) if p.frontier), None)
     alarms = sorted({a.code for p in standing.progress for a in p.alarms})
     front = (
@@ -58,9 +60,7 @@ def _line(standing: Standing) -> str:
         if best
         else "no frontier"
     )
-    return f"  {standing.target}: {standing.runs} runs, {front}" + (
-        f"; {', '.join(alarms)}" if alarms else ""
-    )
+    return f"  {name}: {standing.runs} runs, {front}" + (f"; {', '.join(alarms)}" if alarms else "")
 
 
 def _figure(progress: Progress, step: Step) -> str:
