@@ -485,6 +485,13 @@ def test_a_heading_says_what_was_tried_came_to_and_a_column_of_signed_changes_ne
     assert not said(zones, "wiki/notes.md")
 
 
+def test_an_entry_that_is_a_link_alone_is_no_failure_of_notes_whatever_the_page_is_called():
+    tries = "# Home\n\n- Huge pages: no gain (3.1 ms), reverted.\n"
+    for entry in ("[[Things that did not work]]", "[What did not work](lost.md)", "![[did not work.png]]"):
+        assert len(said(f"{tries}- {entry}\n", "wiki/home.md")) == 1, entry
+    assert len(said(f"{tries}- [[Prefetch]] did not work: 3.2 → 3.3 ms, reverted.\n", "wiki/home.md")) == 2
+
+
 def test_the_readme_of_a_folder_of_runs_that_tells_more_than_it_leads_to_is_its_owners_notes():
     text = "# Runs\n\n## Huge pages\n\nTried huge pages, no gain, reverted.\n\n## Arena\n\nKept.\n"
     assert len(said(text, "wiki/experiments/README.md")) == 1

@@ -117,6 +117,12 @@ def test_what_people_write_is_printed_as_it_is():
     assert text.one_line("Größe – 编程 ü €  5 µs") == "Größe – 编程 ü € 5 µs" and text.printable("a\r\nb\tc\n") == "a\nb\tc\n"
 
 
+def test_a_matter_and_its_reason_are_one_line_in_which_nothing_is_said_twice():
+    assert text.reasoned("Half-res SSAO: rejected by art.", "rejected by art.", ": ") == "Half-res SSAO: rejected by art."
+    assert text.reasoned("Huge pages", "Huge pages are split.", " — ") == "Huge pages are split."
+    assert text.reasoned("Huge pages", "the kernel splits them", " — ") == "Huge pages — the kernel splits them"
+
+
 def test_a_list_that_is_cut_says_how_many_more_there_are():
     assert text.head_of(["a", "b", "c"], 2, "and {} more") == ["a", "b", "and 1 more"]
     assert text.head_of(("a", "b"), 2, "and {} more") == ["a", "b"]

@@ -61,7 +61,7 @@ def _card(card: Card, up: str) -> list[str]:
     moved = f"; moved: {card.direction}" if card.direction else ""
     return [
         f"- {page} ({about}):{mark} {cell(card.claim, 280)}",
-        *([f"  - because: {cell(card.because, 420)}"] if card.because else ()),
+        *([f"  - because: {cell(card.because, 420)}"] if card.because not in card.claim else ()),
         *([f"  - levers: {levers}{moved}"] if levers else ()),
         f"  - reopen if {cell(card.reopen_if, 200)}",
     ]

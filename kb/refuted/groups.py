@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kb.refuted.moves import Move
 from kb.refuted.values import same_value
-from kb.text import cut, one_line
+from kb.text import cut, one_line, reasoned
 from kb.trail import Moment, experiment
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def _match_line(match: "Match", longest: int) -> str:
     about = f"{match.lever} {match.value}".strip()
     notes = (("differs", "; ".join(match.scope_diff)), ("you say", match.acknowledged))
     noted = [f"{label}: {text}" for label, text in notes if text]
-    line = f"{match.score:.2f} {match.kind} {match.path} ({scope}) {about}: "
-    return " | ".join([line + cut(match.because or match.claim, longest), *noted])
+    text = reasoned(about, cut(match.because or match.claim, longest), ": ")
+    return " | ".join([f"{match.score:.2f} {match.kind} {match.path} ({scope}) {text}", *noted])
 
 
 # What an agent reads before each experiment.

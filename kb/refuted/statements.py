@@ -282,6 +282,9 @@ def _reported(
     something is of use, answered by no and how it went, or a failure as it is told.
     """
     text = readable(text)[:LONGEST]
+    # Where a link leads it is told, and not by the name of that page.
+    if text.strip("![] ") in (link.text for link in page.links if link.line in lines):
+        return
     if struck := _STRUCK.match(text):
         rest = text[struck.end() :]
         report, _ = report_in(rest, is_try=True)

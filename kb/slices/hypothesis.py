@@ -15,7 +15,7 @@ from kb.slices.ranking import LISTS, Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target, disputes_of
 from kb.slices.topics import bring_blueprint, bring_topics
-from kb.text import cut
+from kb.text import cut, reasoned
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -157,7 +157,7 @@ def _bring_statements(into: OpenSlice, *, tokens: int) -> None:
     listed = cards(view.db, target=into.target or None, before=view.moment)
     for c in sorted(listed, key=lambda c: c.date, reverse=True):
         matter, reason = cut(c.title, _MATTER), cut(c.because or c.claim, _REASON)
-        text = reason if reason.startswith(matter.rstrip("….")) else f"{matter} — {reason}"
+        text = reasoned(matter, reason, " — ")
         if c.is_statement and view.sees(c.evidence) and not view.is_masked(c.evidence, text):
             lines.append(Chunk(c.evidence, c.anchor, "", 0, text))
     if len(view.runs("", last=len(lines))) < len(lines):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kb.text.dates import day_of
     from kb.text.numbers import Number, number_of, number_text, numbers_in
     from kb.text.printing import LOOK, head_of, one_line, printable
-    from kb.text.sentences import cut, sentences_of
+    from kb.text.sentences import cut, reasoned, sentences_of
     from kb.text.spelt import SPELT, in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
     from kb.text.words import STOP, fold, names_of, stem, terms_of, words_of
@@ -38,6 +38,7 @@ __all__ = [
     "numbers_in_words",
     "one_line",
     "printable",
+    "reasoned",
     "sentences_of",
     "stem",
     "terms_of",
@@ -52,7 +53,7 @@ __getattr__ = exports(
         "dates": ("day_of",),
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
         "printing": ("LOOK", "head_of", "one_line", "printable"),
-        "sentences": ("cut", "sentences_of"),
+        "sentences": ("cut", "reasoned", "sentences_of"),
         "spelt": ("SPELT", "in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),
         "words": ("STOP", "fold", "names_of", "stem", "terms_of", "words_of"),

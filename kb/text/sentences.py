@@ -29,6 +29,13 @@ def _sentences(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+def reasoned(matter: str, reason: str, joint: str) -> str:
+    """A matter and its reason in one line, where one does not say the other already."""
+    if reason.startswith(matter.rstrip("….")):
+        return reason
+    return matter if reason.rstrip("….") in matter else f"{matter}{joint}{reason}"
+
+
 def cut(text: str, most: int) -> str:
     """At most `most` characters of a text on one line: whole sentences where the first fits, else words and `…`."""
     flat = " ".join(text.split())
