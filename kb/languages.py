@@ -24,7 +24,7 @@ VERDICTS: Mapping[str, str] = {
     ),
     "supported": (
         "bestätigt übernommen angenommen bewährt behalten confirmé retenu adopté validé gardé confirmad aceptad adoptad mantenid aceit "
-        "adotad confermat accettat adottat mantenut bevestigd aangenomen behouden подтвержд принят оставлен 成立 采纳 采用 採用 採納 确认 確認 "
+        "adotad confermat accettat adottat mantenut bevestigd aangenomen behouden подтвержд принят оставлен 成功 성공 成立 采纳 采用 採用 採納 确认 確認 "
         "证实 保留 上线 支持 채택 확인 유지"
     ),
     "baseline": "ausgangswert vergleichswert uitgangspunt référence línea-base базов 基线 基線 ベースライン 베이스라인",

@@ -87,6 +87,7 @@ def test_a_page_is_named_as_it_is_seen_from_the_current_folder(make_base):
 def test_a_proposal_is_said_in_words_but_a_mistyped_path_is_none(make_base):
     root = make_base(PAGES).root
     assert kb(root, "check", "Kachel 64 noch einmal versuchen").returncode in (0, 3)
+    assert kb(root, "check", "tile=64").returncode in (0, 3)
     done = kb(root, "check", "my next proposal.md")
     assert done.returncode == 2 and b"cannot be read" in done.stderr
 

@@ -24,6 +24,8 @@ from kb.trail.reported import moves_in, report_in
         ("否定，已回滚", Verdict.REFUTED),
         ("不成立", Verdict.REFUTED),
         ("成立，已上线", Verdict.SUPPORTED),
+        ("成功", Verdict.SUPPORTED),
+        ("没有成功", Verdict.REFUTED),
         ("棄却", Verdict.REFUTED),
         ("подтверждено", Verdict.SUPPORTED),
         ("不确定", Verdict.INCONCLUSIVE),

@@ -311,6 +311,12 @@ def test_a_readme_of_a_language_is_a_readme():
     assert read(f"# Notes\n\n{TRIES[0]}", "wiki/README.ko.md").type == read(f"# Notes\n\n{TRIES[0]}", "wiki/README.md").type == "index"
 
 
+def test_a_note_whose_name_is_a_day_is_of_that_day_and_one_whose_name_says_more_is_dated_by_its_front_matter():
+    assert read("prefetch: slower\n", "Daily/2026-05-02.md").date == "2026-05-02"
+    assert read("prefetch: slower\n", "notes/2026-05-02-plan.md").date == ""
+    assert read("---\ncreated: 2026-04-01\n---\nprefetch: slower\n", "notes/2026-05-02-plan.md").date == "2026-04-01"
+
+
 def test_trail_order_is_date_number_path():
     names = ["2026-01-02-v010-a", "2026-01-02-v009-b", "2026-01-01-exp99-c", "2026-01-02-e4b-baseline"]
     pages = [read("---\ntype: experiment\n---\n", f"wiki/experiments/t/{n}.md") for n in names]

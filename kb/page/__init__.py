@@ -267,13 +267,12 @@ class Page(_Fronted):
 
     @cached_property
     def date(self) -> str:
-        """ISO date of the page: the one in its file name where its type is dated so, else `created:` or what other wikis call it, else the
+        """ISO date of the page: the one in its file name where its type is dated so or the name says nothing else, else `created:` or what other wikis call it, else the
         one in an experiment's first heading; empty if none says.
         """
-        if self.type in TYPES and TYPES[self.type].dated:
-            named = _DATE_NAME.search(self.name)
-            if named:
-                return named[1]
+        named = _DATE_NAME.search(self.name)
+        if named and (named[1] == self.stem or self.type in TYPES and TYPES[self.type].dated):
+            return named[1]
         fields = [self.field(name) for name in _CREATED if name in self.front]
         dated = next((d[0] for value in fields if (d := _DATE.match(value))), "")
         if not dated and fields:

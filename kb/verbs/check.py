@@ -59,8 +59,10 @@ def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer,
 
 
 def _proposal(name: str, caller: Caller) -> str:
-    # Several words that name no file are the proposal itself; what ends as a file does is a path that was mistyped.
-    words = len(name.split()) > 1 and not name.endswith((".md", ".markdown", ".txt"))
+    # Several words or a setting that name no file are the proposal itself; what ends as a file does is a path that was mistyped.
+    words = (len(name.split()) > 1 or "=" in name) and not name.endswith(
+        (".md", ".markdown", ".txt")
+    )
     spoken = words and not caller.confined and not caller.file(name).exists()
     text = name if spoken else caller.text(name)
     if not text.strip():
