@@ -717,3 +717,9 @@ def test_a_heading_that_says_what_its_item_cost_goes_before_what_is_said_first_b
 def test_what_was_too_slow_failed_in_any_language():
     for slow in ("was too slow at 96 kB", "war zu langsam bei 96 kB", "在 96 kB 时太慢"):
         assert said(f"# Notes\n\n- Sampler over bits: {slow}.\n", "wiki/notes.md"), slow
+
+
+@pytest.mark.parametrize("rows", ["", "|  | huge pages | 3 % slower |\n", "| ❌ | huge pages | 3 % slower |\n"])
+def test_a_table_that_names_no_heading_closes_no_list(rows):
+    below = said(f"# Notes\n\n## Dead ends\n\n|  | change | result |\n|---|---|---|\n{rows}\n- Unroll by 4 lost 2 %.\n", "wiki/notes.md")
+    assert [s[3].removeprefix("❌ · ") for s in below] == ["huge pages · 3 % slower"] * bool(rows) + ["Unroll by 4 lost 2 %."]

@@ -138,7 +138,8 @@ def _as_group(kind: str, below: Sequence[Block], groups: Sequence[Set[str]], *, 
 def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
     """Whether each row of a table names one of some headings."""
     names = [{*words_of(row.cells[0].plain)} for row in table.rows[1:]]
-    return all(any(2 * len(own & name) >= len(name) for own in groups) for name in names)
+    named = (name and any(2 * len(own & name) >= len(name) for own in groups) for name in names)
+    return bool(names) and all(named)
 
 
 def _kind_of(title: str, level: int, mode: str, items: int) -> str:
