@@ -248,3 +248,75 @@ def test_a_claim_may_spell_out_the_abbreviation_of_its_quote():
     text = "Ragged Paged Attention (RPA) is the kernel of decoding. Unlike Flash Attention, RPA is memory-bound.\n"
     claim, quote = "Ragged Paged Attention is memory-bound.", "Unlike Flash Attention, RPA is memory-bound"
     assert not ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))]).reason
+
+
+TILED = "# Tiling\n\nThe kernel takes 61.2 ms without tiling and 14.8 ms with it.\n"
+NOISE = "# Noise\n\nSource correction (SC) is cheap. It is clear that finetuning outperforms SC across all levels.\n"
+LEVELS = "# Levels\n\nThe warranty does not cover elements. Shadow maps limit the largest scene. The old flag has been replaced by the new name.\n"
+SPARK = "# Query 10\n\nThe laptop takes 264 s. This is still faster than Spark on the big machine.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "quote", "outcome"),
+    [
+        (NOISE, "Finetuning outperforms source correction across all levels.", "finetuning outperforms SC across all levels", "enters"),
+        (NOISE, "Source correction outperforms finetuning across all levels.", "finetuning outperforms SC across all levels", "doubted"),
+        (LEVELS, "Elements are not covered by the warranty.", "The warranty does not cover elements", "enters"),
+        (LEVELS, "The largest scene is limited by shadow maps.", "Shadow maps limit the largest scene", "enters"),
+        (LEVELS, "The new name has been replaced by the old flag.", "The old flag has been replaced by the new name", "doubted"),
+        (SPARK, "The laptop is faster than Spark on the big machine.", "This is still faster than Spark on the big machine", "enters"),
+        (SPARK, "Spark on the big machine is faster than the laptop.", "This is still faster than Spark on the big machine", "doubted"),
+    ],
+)
+def test_what_does_a_thing_to_another_keeps_its_side_unless_the_voice_changes(text, claim, quote, outcome):
+    assert_outcome(text, claim, quote, outcome)
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("The kernel takes 61.2 ms without tiling and 14.8 ms with.", "enters"),
+        ("The kernel takes 14.8 ms with tiling.", "enters"),
+        ("The kernel takes 61.2 ms with tiling.", "refused"),
+        ("The kernel takes 14.8 ms without tiling.", "doubted"),
+        ("With tiling the kernel takes 61.2 ms and without it 14.8 ms.", "doubted"),
+        ("Tiling raises the time from 14.8 ms to 61.2 ms.", "doubted"),
+    ],
+)
+def test_each_figure_keeps_the_case_that_it_is_given_for(claim, outcome):
+    assert_outcome(TILED, claim, "The kernel takes 61.2 ms without tiling and 14.8 ms with it", outcome)
+
+
+CHIP = "# Cerise NC7\n\n| Characteristic | Symbol | Min | Typ | Max | Unit |\n|---|---|---|---|---|---|\n| Oscillator frequency | FOSC1 | 7 | 10 | 13 | MHz |\n"
+CHIPS = CHIP.replace("# Cerise NC7", "# Cerise NC7 and NC9")
+HEDGED = "# Paths\n\nThe tool collects data of a run (say which branches it is likely to take) and fuses loops. Whether it helps small loops remains open. Users report that the cache leaks.\n"
+MEMORY = "# Board\n\nThe board has 512 kB of memory. v6 needs 6.3 W.\n"
+DROPS = "# Builds\n\nA clean build rebuilds in 1.9 s; it took 7.4 s in the last release. It gained 15 % on x86 and 5 % on ARM.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "quote", "outcome"),
+    [
+        (CHIP, "The oscillator of the NC7 runs at 7 to 13 MHz.", "| Oscillator frequency | FOSC1 | 7 | 10 | 13 | MHz |", "enters"),
+        (CHIP, "The oscillator of the NC7 runs at 13 minutes.", "| Oscillator frequency | FOSC1 | 7 | 10 | 13 | MHz |", "doubted"),
+        (CHIPS, "The NC9 has no core.", "There is no core besides the NC7", "doubted"),
+        (HEDGED, "The tool collects data of a run and fuses loops.", "collects data of a run (say which branches it is likely to take) and fuses loops", "enters"),
+        (HEDGED, "The tool helps small loops.", "Whether it helps small loops remains open", "doubted"),
+        (HEDGED, "The cache leaks.", "Users report that the cache leaks", "doubted"),
+        (MEMORY, "The board has 0.5 MB of memory.", "The board has 512 kB of memory", "enters"),
+        (MEMORY, "The board has 512 kB of RAM.", "The board has 512 kB of memory", "doubted"),
+        (MEMORY, "Version 6 needs 6.3 W.", "v6 needs 6.3 W", "doubted"),
+        (MEMORY, "The board needs 6 W.", "v6 needs 6.3 W", "refused"),
+        (DROPS, "A clean build fell from 7.4 s to 1.9 s.", "A clean build rebuilds in 1.9 s; it took 7.4 s in the last release", "enters"),
+        (DROPS, "It gained 15 % on ARM.", "It gained 15 % on x86 and 5 % on ARM", "doubted"),
+    ],
+)
+def test_a_doubt_is_about_what_the_claim_takes_up(text, claim, quote, outcome):
+    if quote not in text:
+        text = f"{text}\n{quote}.\n"
+    assert_outcome(text, claim, quote, outcome)
+
+
+def assert_outcome(text, claim, quote, outcome):
+    ruling = ruling_on(claim, quote, origin="", passages=[Quotable("sources/a", Captured(text))])
+    assert ("doubted" if ruling.undecided else "refused" if ruling.reason else "enters") == outcome, ruling.reason

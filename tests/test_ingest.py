@@ -303,6 +303,24 @@ def test_a_reply_that_is_wrong_anywhere_files_nothing(base, reply, reason):
     assert settled(layout, packet, reply).state == "review"
 
 
+def test_a_reply_that_is_no_json_takes_nothing_from_what_is_returned_with_reasons(base):
+    layout = base(other="# Other\n\nThe C2 offers 819 GB/s.\n")
+    (packet,) = packets_of(layout, "chips")
+    replies = ("I cannot help with that.", draft(C3, BAD), draft(C3))
+    assert [settled(layout, packet, reply).state for reply in replies] == ["returned", "returned", "answered"]
+    (packet,) = packets_of(layout, "other")
+    replies = (draft(C3), "{", draft(C3))
+    assert [settled(layout, packet, reply).state for reply in replies] == ["returned", "returned", "review"]
+
+
+def test_a_rejection_says_how_a_packet_is_asked_anew(base, kb_command):
+    layout = base()
+    kb_command("ingest", "chips", cwd=layout.root)
+    assert "--again" not in answered_by_command(kb_command, layout, draft(C3, BAD))[1]
+    assert "`kb review ID --again` asks it anew" in answered_by_command(kb_command, layout, draft(C3, BAD))[1]
+    assert "`kb review ID --again` asks a packet anew" in kb_command("review", cwd=layout.root, ok=(1,)).stdout
+
+
 def test_a_reply_is_read_out_of_a_fence_or_out_of_talk():
     wanted = read_reply(draft(C3), Drafts)
     assert read_reply(f"Here it is:\n```json\n{draft(C3)}\n```\nDone.", Drafts) == wanted
@@ -491,6 +509,29 @@ def test_rules_alone_extract_sentences_with_figures_word_for_word(base):
     readings = [r for p in packets_of(layout, "loop") for r in asking.readings_by_rule(p)]
     assert {c.claim for c in held} == {text for _, text, left in readings if not left}
     assert {"", asking.NO_FIGURE} < {left for *_, left in readings}, "and what the gate says of others"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "taken"),
+    [
+        ("The scratch of a core holds 128 MiB\nof data.", True),
+        ("- Cold builds of the project take 3.1 s.", True),
+        ("In sleep the bus drops to 4 MHz.", True),
+        ("It costs 7 % more load.", False),
+        ("At 1.75 GHz it reaches 229 TFLOP/s.", False),
+        ("With two pools, they carry 90 clients at 4 ms.", False),
+        ("Together these give the die 48 GiB.", False),
+        ("61.2 ms without tiling and 14.8 ms with.", False),
+        ("takes up to 60 % of the bandwidth.", False),
+        ("A heading of the 32 GB card", False),
+        ("| memory of the card | 16 GB | 32 GB |", False),
+    ],
+)
+def test_rules_take_no_sentence_whose_subject_stands_elsewhere(base, sentence, taken):
+    layout = base(one=f"# One\n\n{sentence}\n")
+    (packet,) = packets_of(layout, "one")
+    left = [(text, left) for _, text, left in asking.readings_by_rule(packet) if left != asking.NO_FIGURE]
+    assert left == [(" ".join(sentence.split()), "" if taken else asking.NO_SUBJECT)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 
 from kb.claims.captured import Captured, Cell, Span
 from kb.text import STOP, fold, stem, words_of
@@ -51,6 +51,11 @@ class ClaimCase:
         ]
         return " · ".join([text, *more])
 
+    def shortened(self, text: str) -> str:
+        """A text with abbreviations in the place of what they stand for."""
+        pairs = ([w.lower() for w in pair] for pair in _abbreviations(self.whole))
+        return reduce(lambda t, pair: t.replace(*pair[::-1]), pairs, text.lower())
+
     @cached_property
     def parts(self) -> list[str]:
         """Coordinate parts of the sentence that the quote touches."""
@@ -84,7 +89,7 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     around, block = captured.sentence_around(span), captured.block_around(span)
     table = captured.table_around(span)
     above = captured.block_before(block)
-    wrapped = _NOWHERE if table else _WRAPPED
+    wrapped = _NOWHERE if table else WRAPPED
     return ClaimCase(
         unbroken(" ".join(claim.split())),
         wrapped.sub(" ", unbroken(text[span.start : span.end])),
@@ -103,7 +108,7 @@ _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
 
 
 # The end of a line inside a paragraph, where nothing ends.
-_WRAPPED, _NOWHERE = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s\-*+•|>#\d])"), re.compile(r"(?!)")
+WRAPPED, _NOWHERE = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s\-*+•|>#\d])"), re.compile(r"(?!)")
 _POWER = re.compile(r"(?<=\d) ?[×x·] ?10([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 
 

@@ -23,7 +23,7 @@ CUES = {
         r"assuming|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
         "exception": r"unless|without|except\w*|save for|other than|apart from|but for|excluding",
         # What is not known or not yet, and words that allow rather than doubt.
-        "doubt": r"may|might|should|(?:could|would)(?! not|n)|(?<!as )expect\w*|predict\w*|hypothesi[sz]e\w*|hypothetical\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
+        "doubt": r"whether(?! or not)|may|might|should|(?:could|would)(?! not|n)|(?<!as )expect\w*|predict\w*|hypothesi[sz]e\w*|hypothetical\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
         r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
         "plan": r"plan(?:s|ned)?|working on|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
         "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll|set for|announced|promised|to be|due|future|(?:for|from) \d{4}",
@@ -36,14 +36,14 @@ CUES = {
         "ranked": rf"{_BEST}|max(?:imum|imal)|min(?:imum|imal)|peaks?|top|first|record|any|optim\w+|alone|exclusively|no other|never|none",
         # What brings something about, and looser ties.
         "cause": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result|(?<!\bis )(?<!\bare )(?<!was )(?<!were )(?<!\bbe )(?:lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
-        r"(?:makes?|made)(?! (?:no|an?|it|up|\d\S*)\b)|cuts?|boosts?|drives?|shortens?|lengthens?)",
+        r"(?:makes?|made)(?! (?:no|an?|it|up|\d\S*)\b)|cuts?|boosts?|shortens?|lengthens?)",
         "so": r"so|as|since|hence|thus|for|which|by",
         # Whose word it is: an earlier text's, or somebody's.
         "others": rf"(?:\w+ )?{_TEXTS}(?: \d\S*| [a-z])?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
         rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?(?:{_TEXTS}|work|stud(?:y|ies))\b(?:(?! is | are )[^.;])*?\b{_SAID}|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?{_SAID}"
         r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read|praised|taught|recommended|advised)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
         r"|(?:was|were) (?:given|quoted|listed|advertised|said)(?: \w+){0,4}? (?:as|to)|(?:someone|somebody|one user|a (?:user|reader)|everybody|everyone|people|some) (?:\w+ ){0,5}?(?:wrote|writes|says?|said|knows?|"
-        r"claims?|claimed|measured|told|thinks?|reports?|reported)|according to (?:the|an?|its|their) \w+|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
+        r"claims?|claimed|measured|told|thinks?|reports?|reported)|according to (?:the|an?|its|their) \w+|(?:say|says|said|claim(?:s|ed)?|report(?:s|ed)?|writes?|wrote|argues?) that|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
         "past": r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose",
         # What says that something is, or was, wrong.
         "wrong": r"wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|premature|doubt(?:s|ed) (?:the|that)|"
@@ -95,6 +95,7 @@ enabling enables enabled | disabling disables disabled
 adding adds added | removing removes removed dropping
 supported confirmed accepted kept | refuted rejected reverted discarded
 before earlier older | after later newer since
+with | without
 best highest fastest largest maximum | worst lowest slowest smallest minimum
 above | below
 always | never sometimes
@@ -143,3 +144,9 @@ def contrary(word: str, other: str) -> bool:
     """Whether one comparing word is the opposite of another."""
     mine, theirs = ({bare(w) for w in words_of(text)} for text in (word, other))
     return any(mine & a and theirs & b or mine & b and theirs & a for a, b in OPPOSITES)
+
+
+def has_like(word: str, text: str) -> bool:
+    """Whether a text moves a thing the same way as a word that moves it: lowered, dropped, reducing."""
+    mine, theirs = ({bare(w) for w in words_of(t)} for t in (word, text))
+    return any(mine & side and theirs & side for pair in OPPOSITES for side in pair)

@@ -26,7 +26,6 @@ _BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b")
 _WORD_BEFORE = re.compile(r"\b[^\W\d_]{3,}[\s-]$")
 _WORD_BEHIND = re.compile(r"[\s-][^\W\d_]{3,}")
 _UNITS = re.compile(r"(?<!\w)[A-Za-zµμ×]+(?:/[A-Za-z]+)*(?!\w)|%")
-_SCALE_APART = re.compile(r"[ \u00a0]([kM])\b(?=[ \u00a0][A-Za-z])")
 # Words that bound a number, before it and behind it, by the sign that they stand for.
 _BOUNDS_BEFORE = re.compile(
     r"\b(?:(?P<nearly>(?:a (?:little|bit)|just|slightly|somewhat) (?:under|over|above|below|more than|less than)|close to|in the region of)"
@@ -107,14 +106,16 @@ def _missing(
     written = case.claim[number.start : number.end].strip()
     rounded = [s[0] for s in stated if any(_same_value(number, r, loose=True) for r in s)]
     pairs = _worked_out(number, [s[0] for s in stated], loose=loose)
+    # What stands there in a name (v6) may be told as a number.
+    named = re.search(rf"[^\W\d_]{re.escape(written)}\b", case.quote)
     if rounded:
         exact = case.quote[rounded[0].start : rounded[0].end].strip()
-        yield f"the quote says {exact}: write that, or “about {written}”", True
+        yield f"the quote says {exact}: write that, or “about {written}”", not named
     elif pairs > 1:
         yield f"“{written}” is worked out from some of the numbers of the quote", False
     elif not pairs:
         reason = f"“{written}” does not stand in the quote: quote the words that give it"
-        yield reason, any(map(str.isdigit, written))
+        yield reason, any(map(str.isdigit, written)) and not named
 
 
 def _worked_out(number: Number, stated: list[Number], *, loose: bool) -> int:
@@ -174,7 +175,7 @@ def _agree(
 def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Iterator[Number]:
     """A number as written, then with what the words behind it or the header of its column add to its unit."""
     yield number
-    if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
+    if number.value < 1 and not number.unit:
         yield number._replace(value=100 * number.value, unit="%")
     above = words_of(f"{case.before} {case.lead} {case.about}") if case and case.table else ()
     for scale in {"thousand", "million", "billion"} & {word.removesuffix("s") for word in above}:
@@ -218,10 +219,10 @@ def values_of(text: str) -> set[float]:
 
 def _scaled(number: Number, text: str) -> Number:
     """A number with the word behind it that multiplies it: 2.6 million."""
-    scale = SCALE.match(text, number.end) or _SCALE_APART.match(text, number.end)
+    scale = SCALE.match(text, number.end)
     if not scale or number.unit:
         return number
-    factor = SPELT.get(scale[1]) or {"k": 1e3, "M": 1e6}[scale[1]]
+    factor = SPELT[scale[1]]
     high = number.high and number.high * factor
     return number._replace(value=number.value * factor, high=high, end=scale.end())
 
@@ -231,11 +232,21 @@ def _same_value(claimed: Number, stated: Number, *, loose: bool = False) -> bool
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     alike = mine and theirs and mine.dimension == theirs.dimension
     factor = mine.factor / theirs.factor if alike else 1.0
+    # 512 kB are half a megabyte: a prefix may stand for 1,024.
+    binary = (
+        factor * 1.024 ** round(math.log10(factor) / 3)
+        if alike and mine.dimension == "size"
+        else factor
+    )
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
         return False
     have, wanted = ([abs(v) for v in (n.value, n.high) if v is not None] for n in (stated, claimed))
     return all(
-        any(_close(v * factor, h) or loose and _rounds(v * factor, h) for h in have) for v in wanted
+        any(
+            _close(v * factor, h) or _close(v * binary, h) or loose and _rounds(v * factor, h)
+            for h in have
+        )
+        for v in wanted
     )
 
 
@@ -291,12 +302,12 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
 
 
 def _units_around(stated: Number, case: ClaimCase) -> set[str]:
-    """Names of the units that a number without one may have: those in the header of its column, else those of the words around it."""
-    columns = " ".join(
-        c.header for c in case.table if c.quoted and abs(stated.value) in values_of(c.text)
-    )
+    """Names of the units that a number without one may have: those in a cell of its row that holds no more, in the header of its column, else those of the words around it."""
+    quoted = [c for c in case.table if c.quoted]
+    rows = " ".join(c.text for c in quoted if unit_of(c.text))
+    columns = " ".join(c.header for c in quoted if abs(stated.value) in values_of(c.text))
     around = f"{case.quote} {case.sentence} {case.lead} {case.before} {case.heading}"
-    texts = (set(map(_unit_name, _UNITS.findall(text))) - {""} for text in (columns, around))
+    texts = (set(map(_unit_name, _UNITS.findall(text))) - {""} for text in (rows, columns, around))
     return next(filter(None, texts), set())
 
 

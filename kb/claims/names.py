@@ -81,11 +81,17 @@ def _form(word: str) -> str:
 
 def names(case: ClaimCase) -> str:
     """Names and symbols of the claim stand somewhere in its source."""
+    return _strange(case, "code", "label", "word")
+
+
+def _strange(case: ClaimCase, *forms: str) -> str:
+    """What says of a name of some forms that it does not stand in the source."""
     written = _apart(case.whole)
     strange = (
         f"“{n.text}” does not stand in the source"
         for n in names_in(case.claim)
-        if n.key not in forms_of(case.whole)
+        if n.form in forms
+        and n.key not in forms_of(case.whole)
         and _apart(n.text) not in written
         and n.key not in forms_of(case.context)
     )
@@ -94,23 +100,26 @@ def names(case: ClaimCase) -> str:
 
 def nearest_names(case: ClaimCase) -> str:
     """No name of the same form that the claim leaves out stands nearer: in the quote, or, where the claim's comes from anywhere in the
-    source, around the quote. There a plain word with a capital is a person as often as a thing.
+    source, around the quote. There a plain word with a capital is a person as often as a thing. Capitals alone may be short for what the
+    source spells: RAM.
     """
+    if short := _strange(case, "capitals"):
+        return short
     quoted = forms_of(case.spelt_out(case.quote))
-    around = [case.spelt_out(text) for text in (case.about, case.meant, case.lead)]
-    near = {key: form for text in around for key, form in forms_of(text).items()}
-    coded = {key: form for key, form in near.items() if form != "word"}
-    claimed = set(forms_of(case.spelt_out(case.claim)))
-    claimed |= {"".join(filter(str.isalnum, word)) for word in fold(case.claim).split()}
+    around = " · ".join(case.spelt_out(t) for t in (case.about, case.meant, case.lead))
+    over = forms_of(case.heading)
+    coded = {key: form for key, form in forms_of(around).items() if form != "word"}
+    words = ("".join(filter(str.isalnum, word)) for word in fold(case.claim).split())
+    claimed = {*forms_of(case.spelt_out(case.claim)), *words}
     for name in names_in(case.claim):
         if name.key in quoted or _apart(name.text) in _apart(case.quote):
             continue
-        here = name.key in near or any(_apart(name.text) in _apart(text) for text in around)
-        nearer = quoted if here else quoted | coded
+        nearer = quoted if _apart(name.text) in _apart(around) else quoted | coded
+        # What the heading names alone is what all below it is about.
+        nearer = {k: form for k, form in nearer.items() if k in over or name.key not in over}
         rivals = sorted(k for k, form in nearer.items() if form == name.form and k not in claimed)
         if rivals:
-            instead = ", ".join(rivals[:4])
-            return f"“{name.text}” does not stand in the quote, which speaks of {instead}"
+            return f"“{name.text}” does not stand in the quote, which speaks of {', '.join(rivals[:4])}"
     return ""
 
 

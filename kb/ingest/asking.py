@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.claims import ruling_on
+from kb.claims.case import WRAPPED
 from kb.claims.names import names_in
 from kb.ingest.admission import passages_of
 from kb.ingest.material import CHARS_PER_TOKEN
@@ -33,6 +34,12 @@ _GIVES = re.compile(
     rf"(?P<number>\d[\d.,]*(?: ?[^\s\d]\S*?)?)(?(a)|(?(the)| of (?P<of>{_MEASURE})))\.?"
 )
 NO_FIGURE, NO_SENTENCE = "without a number and its unit", "of under 4 words or over 40"
+NO_SUBJECT = "that say it of what another names"
+# What opens a sentence, or follows what leads it, and is told of something named before it.
+_THERE = re.compile(
+    r"(?:its|their|that|(?:(?:at|in|on|with|for|from|under|below|above|after|before|since|as)\b(?:[^.;:]|\.\d){0,60}?[\s,]|\w+,?\s)?(?:it|they|this|these|those))\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +99,23 @@ def readings_by_rule(packet: Packet) -> Iterator[tuple[str, str, str]]:
     """Every sentence of a packet's material behind its origin, with the reason why rules leave it; nothing for one that they take."""
     passages = passages_of(packet)
     for origin, text in ((m.origin, m.text) for m in packet.material):
-        for sentence in sentences_of(text):
+        for sentence in sentences_of(WRAPPED.sub(" ", text)):
             if not any(unit_of(n.unit) for n in numbers_in(sentence)):
                 left = NO_FIGURE
             elif not 4 <= len(sentence.split()) <= 40:
                 left = NO_SENTENCE
+            elif not _names_its_subject(sentence):
+                left = NO_SUBJECT
             else:
                 left = ruling_on(sentence, sentence, origin=origin, passages=passages).reason
             yield origin, sentence, left
+
+
+def _names_its_subject(sentence: str) -> bool:
+    """Whether a sentence stands alone: it is whole, no row of a table, opens with no figure, and refers to nothing before it."""
+    opening = sentence.lstrip('-*+•>_“"( ')
+    whole = opening[-1:] in '.!?)”"' and not opening[0].islower() and not opening.startswith("|")
+    return whole and not opening[0].isdigit() and not _THERE.match(opening)
 
 
 def quantity_by_rule(sentence: str) -> dict[str, object]:

@@ -19,7 +19,9 @@ WAITS = ("undecided", "review")
 
 
 class ReplyAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One reply as it came: by whom, what it cost, and why it did not enter (nothing: it did); `undecided` where rules only doubt it."""
+    """One reply as it came: by whom, what it cost, and why it did not enter (nothing: it did); `undecided` where rules only doubt it,
+    `unread` where it was no reply in form.
+    """
 
     by: str
     text: str
@@ -27,6 +29,7 @@ class ReplyAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     tokens_out: int = 0
     reasons: tuple[str, ...] = ()
     undecided: bool = False
+    unread: bool = False
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,12 +46,16 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """answered, undecided (a second reader or a person decides), returned (to be asked once more) or review (a person decides)."""
+        """answered, undecided (a second reader or a person decides), returned (to be asked once more) or review (a person decides). What
+        could not be read takes nothing from how often a reply is returned with reasons, and is asked for as often.
+        """
         if self.entered:
             return "answered"
         if self.attempts[-1].undecided:
             return "undecided"
-        return "review" if len(self.attempts) >= ATTEMPTS else "returned"
+        unread = sum(attempt.unread for attempt in self.attempts)
+        often = max(unread, len(self.attempts) - unread)
+        return "review" if often >= ATTEMPTS else "returned"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ def settle(
     they doubt of an index's prose is asked once more before.
     """
     admission = ruling_of(layout, db, packet, attempt.text)
+    unread = any(not (r.page or r.claim) for r in admission.rejected)
     if decided:
         certain = tuple(r for r in admission.rejected if not r.undecided)
         admission = replace(admission, rejected=certain)
@@ -77,6 +78,7 @@ def settle(
         attempt,
         reasons=tuple(": ".join(filter(None, (r.claim or r.page, r.reason))) for r in rejected),
         undecided=any(open_ones) if second else bool(open_ones) and all(open_ones),
+        unread=unread,
     )
     answers = record(layout, packet, kept)
     pages = _file(layout, db, packet, attempt.text, admission, today=today)

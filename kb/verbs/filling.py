@@ -13,6 +13,7 @@ from kb.ingest import queue
 from kb.ingest.asking import (
     NO_FIGURE,
     NO_SENTENCE,
+    NO_SUBJECT,
     Answerer,
     Price,
     answered,
@@ -184,7 +185,9 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
 def _left_by_rules(packets: Iterable[Packet]) -> tuple[str, ...]:
     """What rules took of the material and what they left: how many sentences for which reason, and those with figures word for word."""
     readings = [r for p in packets if p.task == "extract" for r in readings_by_rule(p)]
-    reasons = Counter(r if r in ("", NO_FIGURE, NO_SENTENCE) else _REFUSED for *_, r in readings)
+    reasons = Counter(
+        r if r in ("", NO_FIGURE, NO_SENTENCE, NO_SUBJECT) else _REFUSED for *_, r in readings
+    )
     taken = reasons.pop("", 0)
     counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     lines = [

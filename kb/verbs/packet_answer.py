@@ -12,6 +12,9 @@ from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option
 
 _NEXT = {
     "returned": ("Mend what is returned and answer once more; then a person decides.",),
+    "review": (
+        "A person decides now: `kb review ID` shows it, `kb review ID --again` asks it anew.",
+    ),
     "undecided": ("Rules only doubt it: `kb packet next --task verify`, or `kb review`, decides.",),
 }
 

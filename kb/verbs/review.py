@@ -11,6 +11,8 @@ from kb.ingest.settling import settle
 from kb.ingest.tasks import task_named
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
+_DECIDE = "`kb review ID --again` asks a packet anew, `--admit` lets in what rules only doubt"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
@@ -37,7 +39,7 @@ def run(request: Review, caller: Caller) -> Result:
         "\n    ".join((f"{row['packet']}  {row['what']}  {row['subject']}", *row["reasons"]))
         for row in rows
     )
-    text = "\n".join(lines) or "nothing waits for a person"
+    text = "\n".join([*lines, *([_DECIDE] if rows else [])]) or "nothing waits for a person"
     return Result({"waiting": rows, "done": ""}, text, FINDINGS if rows else FINE)
 
 
