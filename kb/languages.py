@@ -97,12 +97,14 @@ JOINS = "but and while though yet und aber doch während et mais alors y pero mi
 
 # Labels of a body and fields of the front matter, by what they are in English.
 LABELS: Mapping[str, str] = {
+    "change": "änderung maßnahme changement modification cambio mudança alteração modifica wijziging изменение параметр 改动 改動 变更 變更 修改 参数 參數 変更 변경",
     "hypothesis": "hypothese these annahme hypothèse hipótesis hipótese ipotesi гипотеза 假设 假設 仮説 가설",
     "mechanism": "mechanismus wirkweise begründung mécanisme mecanismo meccanismo механизм 机制 機制 原理 仕組み 메커니즘",
     "predicted signal": "erwartung vorhersage attendu prédiction esperado predicción previsione ожидание 预期 預期 予測 예상",
     "falsification criterion": "abbruchkriterium widerlegt-wenn critère criterio критерий 判据 反証条件 기준",
     "verdict": "fazit urteil entscheidung besluit oordeel verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 判断 決定 판정 결정",
     "result": "ergebnis résultat resultado risultato resultaat результат 结果 結果 결과",
+    "reason": "grund raison motivo razón razão ragione reden причина 原因 理由 이유",
     "status": "stand état statut estado stato статус 状态 狀態 ステータス 상태",
     "date": "datum fecha data дата 日期 日付 날짜",
     "title": "titel titre título titolo название 标题 標題 タイトル 제목",

@@ -1200,3 +1200,57 @@ def test_of_a_log_of_events_runs_are_the_kind_that_says_most_and_none_where_the_
 def test_a_section_of_failures_holds_ideas_that_failed(log):
     text = "# Log\n\n## What worked\n\n- Arena: 61 -> 74 MB/s\n- Reuse: 74 -> 78 MB/s\n\n## Failed experiments\n\n- SIMD: 78 -> 71 MB/s\n- Threads: 78 -> 70 MB/s\n"
     assert counts(told(log("log.md", text)))[:4] == (4, 2, 2, 0)
+
+
+def test_a_no_with_its_reason_in_one_cell_decides(log):
+    rows = ("id,change,time,kept?", "1,unroll 4,12.1,yes", "2,unroll 8,13.2,no: i-cache misses", "3,simd,9.9,yes", "4,wide simd,nan,no: crash")
+    said = told(log("tries.csv", "\n".join(rows)))
+    assert counts(said) == (4, 2, 1, 1, 0, 0) and said["best"] == {"value": 9.9, "line": 4}
+    assert (said["segments"][0]["metric"], said["direction"]) == ("time", "lower")
+
+
+def test_lines_of_json_that_number_their_runs_are_of_one_tool_only_where_its_reader_explains_them(log):
+    rows = [{"run": n, "change": f"step {n}", "metrics": {"ms": ms}, "kept": kept} for n, ms, kept in ((1, 12.1, True), (2, 12.4, False), (3, 11.4, True))]
+    said = told(log("runs.jsonl", jsonl(*rows)))
+    assert (said["format"], counts(said), said["best"]) == ("jsonl", (3, 2, 1, 0, 0, 0), {"value": 11.4, "line": 3})
+    config = {"type": "config", "name": "s", "metricName": "ms", "bestDirection": "lower"}
+    said = told(log("log.jsonl", jsonl(config, {"run": 1, "metric": 4.0, "status": "keep", "description": "a"})))
+    assert said["format"] == "pi" and "also reads as jsonl: 1 runs" in said["warnings"]
+
+
+def test_a_time_is_measured_where_it_is_a_quantity_and_a_baseline_measures_what_the_runs_do(log):
+    entries = "".join(f"## {n}. {what}\n\n- Time: {v}\n- Decision: {d}\n\n" for n, what, v, d in ((1, "flat arrays", 12.1, "kept"), (2, "prefetch", 12.4, "reverted")))
+    base, *runs = runs_of(log("worklog.md", f"# Log\n\n## Baseline\n\n- Time: 14.2\n\n{entries}"))
+    assert [r.value for r in (base, *runs)] == [14.2, 12.1, 12.4] and (base.status, base.primary) == ("Baseline", "Time")
+    assert [r.created for r in runs_of(log("worklog.md", entries.replace("12.1", "2026-03-01 14:30").replace("12.4", "14:40")))] == ["2026-03-01", ""]
+
+
+def test_notes_may_decide_where_no_column_does(log):
+    rows = ("run,val_loss,notes", "1,2.41,baseline", "2,2.38,\"Tied the weights; better, committed\"", "3,2.52,\"Wider MLP; worse, reverted\"")
+    assert counts(told(log("tries.csv", "\n".join(rows))))[:3] == (3, 1, 1)
+
+
+NO_LOGS = {
+    "prices.csv": "model,input_usd,output_usd,notes\na-5,5.00,30.00,released in May\na-4,2.50,15.00,\nb-3,1.75,14.00,half for batches\n",
+    "machines.csv": "provider,gpu,gpus,vram_gb,usd_per_hour,notes\nx,H1,8,640,98.3,\ny,A1,1,40,3.7,best for dev\nz,R4,1,24,0.44,unreliable\n",
+    "stations.tsv": "station\tkm\taltitude_m\tstatus\tremarks\nA\t54.6\t63\tactive\t\nB\t54.3\t62\tactive\told\nC\t53.8\t13\tclosed\t2004\n",
+    "trace.json": json.dumps([{"iteration": n, "act": {"success": False, "error": "no results"}, "observe": {"count": 0}} for n in range(4)], indent=1),
+    "package.json": json.dumps({"name": "p", "version": "4.0.1", "description": "a tool", "dependencies": {"ms": "^2.1.0"}, "config": {"latest": 24}}, indent=1),
+    "flags.json": json.dumps([{"name": "Case", "switch": f"C{n}", "comment": "maps identifiers", "value": str(n)} for n in range(3)], indent=1),
+    "api.md": "# API\n\n## pool.close\n\nWaits for requests. If it was closed before, the promise is rejected.\n\n## pool.destroy\n\nEnds requests, dropped.\n\n## pool.stats\n\nCounts of them, kept in order.\n",
+    "notes.md": "# Release\n\n## Fixes since 2.1\n\n * A path that looks odd, rejected on such systems.\n\n * A name that is odd, rejected.\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_LOGS)
+def test_prices_things_settings_traces_and_references_are_no_runs(log, name):
+    assert told(log(name, NO_LOGS[name]))["runs"] == 0
+
+
+def test_changes_with_results_in_words_are_runs_below_any_heading_and_in_any_language(log):
+    rows = ("Hash table (16 MB) | depth 9 | 4x fewer nodes", "One ply more | 400 games | +160 +/- 38", "Same | timed | no effect at all", "Mobility at 1, 2, 4 | 400 games | +56 / +76 / +110")
+    table = "| Change | Test | Result |\n|---|---|---|\n" + "".join(f"| {r} |\n" for r in rows)
+    assert told(log("tuning.md", f"# Tuning\n\n## Search\n\n{table}"))["runs"] == 4
+    table = "| 參數 | 測試值 | 結果 | 原因 |\n|---|---|---|---|\n| `thr` | 0.2 | 報酬 30 % | 太多 |\n| `stop` | 15 天 | 報酬 27 % | 太早 |\n"
+    first, second = runs_of(log("紀錄.md", f"# 紀錄\n\n## Rejected\n\n### 過濾\n\n{table}"))
+    assert (first.description, first.reason, first.outcome, second.outcome) == ("thr", "太多", "discarded", "discarded")

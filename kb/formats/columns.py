@@ -142,6 +142,15 @@ class LogColumn:
         """Whether at least half of what it says are quantities."""
         return self.share(quantity_of) >= 0.5
 
+    def measures(self, *, aside: bool) -> bool:
+        """Whether it holds what runs came to; `aside`: nothing says when or as which run, so that a price or a size may be one of things."""
+        known, most = bool(direction_of(self.name)), 3 * len(self.filled) >= len(self.cells)
+        digits = known and not aside and all(any(map(str.isdigit, x)) for x in self.filled)
+        priced = bool(BESIDE & key_words(self.name)) or is_resource(self.name)
+        own = known and not priced or is_aim(self.key) and self.key != "value"
+        figures = (self.numeric or digits) and not {*self.filled} <= {"0", "0.0"}
+        return figures and (own or most and not aside)
+
     def share(self, test: Callable[[str], object]) -> float:
         """Which part of the cells that say anything pass a test."""
         return sum(bool(test(c)) for c in self.filled) / len(self.filled) if self.filled else 0.0
@@ -173,10 +182,7 @@ class LogColumn:
 def status_weight(column: LogColumn) -> float:
     """How likely a column holds the statuses; 0 where it does not."""
     key, share = column.key, column.status_share
-    if (
-        _DECIDING & key_words(column.name)
-        and column.share(lambda c: c.lower() in _PASSED | _FAILED) == 1
-    ):
+    if _DECIDING & key_words(column.name) and column.share(answer_of) == 1:
         return 2.5
     if key in STATUS and share > 0:
         return 3 + share + 2 * bool(column.outcomes & DECIDED)
@@ -194,11 +200,17 @@ def outcome_in(name: str, cell: str) -> Outcome:
     """Outcome that a cell of a status column states: a status word, or yes and no below `kept`."""
     cell = bare(cell)
     key = key_of(name)
-    if cell.lower() in _PASSED | _FAILED and _DECIDING & key_words(name):
-        return Outcome.KEPT if cell.lower() in _PASSED else Outcome.DISCARDED
+    if (answer := answer_of(cell)) and _DECIDING & key_words(name):
+        return Outcome.KEPT if answer in _PASSED else Outcome.DISCARDED
     if key in STATUS | _STATUS_TOO and cell in SIGNS:
         return SIGNS[cell]
     return Outcome.DISCARDED if cell.lower() == "loss" else outcome_of(cell)
+
+
+def answer_of(cell: str) -> str:
+    """The yes or no that a cell begins with, as in `no: cache misses`; empty where it answers nothing."""
+    word = "".join(cell.lower().split()[:1]).rstrip(":,;.")
+    return word if word in _PASSED | _FAILED else ""
 
 
 def check_outcome(cell: str) -> str:

@@ -27,11 +27,11 @@ from kb.formats.outline import (
     spoken_in,
     status_in,
 )
-from kb.formats.reading import quantity_of
+from kb.formats.reading import moment, quantity_of
 from kb.run.direction import direction_of
 from kb.run.record import Outcome
 from kb.run.status import MARKS, NOT_BEGUN, is_status, outcome_of, status_words
-from kb.schema import FIELD_NAMES, label_kind
+from kb.schema import FIELD_NAMES, Verdict, canonical_verdict, label_kind
 from kb.text.numbers import numbers_in
 
 _ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
@@ -171,6 +171,9 @@ def _add(entry: TextEntry, text: str, part: str) -> None:
     """Put one line where it belongs: the part or the figure that it names, else the part that it stands in."""
     named = _FIELD.match(text[:LONGEST])
     key = part_of(named[1]) if named else ""
+    if key == "when" and quantity_of(named[2]) and not moment(named[2].strip("* ")):
+        # `Time: 9.1 ms` is measured.
+        key = ""
     name, value = (named[1].strip(), named[2].strip("* ")) if named else ("", "")
     if name and not key:
         entry.fields.setdefault(name, value)
@@ -229,9 +232,10 @@ def _runs_among(
             return labelled if 2 * len(labelled) >= len(runs) else runs
         case "" | "day":
             if kind[0] == " " and any(u.label for u in accepted):
-                own = [outcome_of(e.declared or e.unit.section) in DECIDED for e in entries]
-                entries = [e for e, says in zip(entries, own, strict=True) if says]
-                decided = stated = entries
+                own = [e for e in entries if outcome_of(e.declared or e.unit.section) in DECIDED]
+                names = {n for u in accepted for n in entry_of(u, set()).figures}
+                base = [e for e in entries if canonical_verdict(e.unit.title) is Verdict.BASELINE]
+                return [e for e in base if names & {*e.figures}] + own * (len(own) > 1)
             if len(decided) * 2 >= len(entries) > 2:
                 return stated
             runs = [e for e in entries if e.outcome in DECIDED or e.unit.day and e.declared]
@@ -245,7 +249,7 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     units = _without_parts([u for u in outline.units_of() if u.level > 1])
     runs: set[int] = set()
     accepted: list[TextUnit] = []
-    for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
+    for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: (-u.level, not u.label))):
         alike = [entry_of(u, runs) for u in units if u.kind == kind]
         begun = [e for e in alike if status_words(e.status) not in NOT_BEGUN]
         is_diary = len(alike) == len(units) and kind.startswith("list")

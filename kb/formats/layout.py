@@ -198,18 +198,31 @@ def _tells(
     headed: bool,
 ) -> bool:
     """Whether anything says that records are runs: figures under a name, or statuses; and no steps of a training."""
+    marked = _is_marked(columns, roles)
     figures = any(
-        c.numeric or direction_of(c.name) and all(any(map(str.isdigit, x)) for x in c.filled)
+        headed
+        and roles[n] in ("metric", "delta")
+        and c.measures(aside=len(c.cells) < 2 or not marked)
         for n, c in columns.items()
-        if headed and roles[n] in ("metric", "delta")
     )
-    outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
+    worn = [n for n in statuses if not headed or columns[n].status_share >= 0.5]
+    outcomes = {outcome_in(n, c) for n in worn for c in columns[n].filled}
     # Entries in prose: words on the result, and on what was done or learned.
     results = [c for c in columns.values() if part_of(c.name) == "result"]
     spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
     worded = "text" in roles.values()
     reported = figures or worded and spoken or bool(outcomes - {Outcome.OTHER})
     return reported and not _is_series(columns, roles, worded=worded or bool(statuses))
+
+
+def _is_marked(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]) -> bool:
+    """Whether records say which run they are, or what it changed."""
+    numbered = (c for n, c in columns.items() if roles[n] == "id")
+    return (
+        bool({"time", "code", "rank", "check"} & {*roles.values()})
+        or any(part_of(n) in ("change", "hypothesis") for n in roles)
+        or any(c.share(lambda x: any(map(str.isdigit, x))) > 0.5 for c in numbered)
+    )
 
 
 def stated_way(text: str) -> Direction | None:

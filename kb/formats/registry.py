@@ -17,9 +17,9 @@ from kb.run.record import Outcome, Run
 Event = Segment | Run | Remark
 # What more than this holds is read by the first reader that takes it: reading it by all would take minutes.
 _READ_BY_ALL = 8_000_000
-# Below the first order a mark is certain (a JSON line, a job's report) and others need not be tried;
+# Below the first order a mark is that of one tool, whose own reader goes before others where it reads a run;
 # from the second on a format reads pages of text, which may tell no run at all and are prose then.
-_CERTAIN, _PAGES = 20, 30
+_TOOLS, _PAGES = 14, 30
 # A loop's folder: the log that counts, the most complete record first; then any file of these kinds.
 _LOGS = (
     *(
@@ -159,10 +159,11 @@ def detected(path: Path) -> Located:
         raise KbError(f"{path}: a binary file, no log; name a text file")
     candidates = [f for f in formats() if f.recognise(path, head)]
     first = next(iter(candidates), format_named("prose"))
-    if first.order < _CERTAIN or path.stat().st_size > _READ_BY_ALL:
+    if path.stat().st_size > _READ_BY_ALL:
         return Located(first, path)
     counts = {f.name: outcome_count(f, path) for f in candidates}
-    best = max(candidates, key=lambda f: (counts[f.name], -f.order), default=first)
+    own = [f for f in candidates if f.order < _TOOLS and counts[f.name]]
+    best = max(own[:1] or candidates, key=lambda f: (counts[f.name], -f.order), default=first)
     if not counts.get(best.name) and best.order >= _PAGES:
         best = format_named("prose")
     others = tuple((name, n) for name, n in counts.items() if n and name != best.name)

@@ -26,6 +26,7 @@ from kb.formats.columns import (
     unit_of,
 )
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
+from kb.formats.outline import CLAUSES, closing
 from kb.formats.reading import Ask, Remark, Segment, moment, quantity_of, split_sample
 from kb.run.direction import direction_of, word_set, words_of
 from kb.run.quantity import bare, is_sentinel, to_float
@@ -186,7 +187,8 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         outcome = Outcome.OTHER
     if answered and outcome is Outcome.DISCARDED:
         # A `no` only says that it was not kept; its reason may say that it broke, or what stopped it.
-        reasons = (c for n, c in record.cells.items() if own_word(key_of(n)) in REASON)
+        reasons = [c for n, c in record.cells.items() if own_word(key_of(n)) in REASON]
+        reasons.append(status.partition(" ")[2])
         outcome = next(filter(None, map(fault_of, reasons)), outcome)
     return f"{name}: {status}" if answered else status, outcome
 
@@ -200,7 +202,10 @@ def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | N
             outcome = outcome_of(bare(cell))
             if outcome not in (Outcome.OTHER, Outcome.KEPT):
                 return cell, outcome
-    return None
+    worded = [c for n, c in record.cells.items() if layout.roles.get(n) in ("text", "reason")]
+    # `Tied the weights; diverged, reverted`, where no column decides.
+    word = closing([x for c in worded for x in CLAUSES.split(c)[1:]] * (not layout.statuses))
+    return (word, outcome_of(word)) if word else None
 
 
 def _unquoted(cell: str) -> str:
@@ -345,7 +350,9 @@ def _run_or_remark(
         return
     run = run_of(record, layout, file=file, kind=kind, segment=segment)
     content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
-    if layout.primary and run.outcome is None and not any(map(str.isdigit, "".join(content))):
+    # `no effect at all` stands for a figure.
+    says = any(ch.isdigit() or ch == " " for x in content for ch in x)
+    if layout.primary and run.outcome is None and not says:
         yield Remark("a row without a figure or an outcome; no run", record.line.number)
         return
     if run.primary and run.value is None:

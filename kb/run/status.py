@@ -9,7 +9,7 @@ from kb.run.record import Outcome
 from kb.schema import ADOPTED, UNDONE
 
 _OUTCOMES = {
-    Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping committed accept accepted adopt adopting merge merging
+    Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping committed committing accept accepted adopt adopting merge merging
         promote promoted retain retained ship shipping land landing banked win won stays stayed staying""",
     Outcome.DISCARDED: f"""{" ".join(UNDONE)} discard discarded discarding revert reverted reverting reject rejected
         rejecting kill killing drop dropping rollback rolled abandon abandoned abandoning threw_out threw_away undo undone undoing closed

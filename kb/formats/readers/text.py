@@ -46,14 +46,16 @@ _TEXTS = (".md", ".markdown", ".rst", ".org")
 def tables_of(path: Path) -> list[RecordTable]:
     """Tables of a page, in order; those of what is yet to be done (`Planned`) are none of runs. A heading may say a status (`Rejected`) and a day."""
     document, lines = pages_of(path)
-    heading, prose, day, status = "", "", "", ""
+    heading, prose, day, status, above = "", "", "", "", {}
     tables: list[RecordTable] = []
     for block in document.of("heading", "paragraph", "table"):
         if block.kind == "heading":
             heading = block.plain.strip("# *")
             day, aside = day_of(heading) or day, heading.partition(" (")[2].removesuffix(")")
             # `Changes that paid off (applied)`.
-            status = status_of(heading) or aside * (outcome_of(aside) in DECIDED)
+            above = {level: word for level, word in above.items() if level < block.level}
+            own = status_of(heading) or aside * (outcome_of(aside) in DECIDED)
+            status = above[block.level] = own or next(reversed(above.values()), "")
         elif block.kind == "paragraph":
             prose = prose if len(prose) > 20_000 else f"{prose} {block.plain}"
         elif status_words(status) not in NOT_BEGUN:
@@ -75,11 +77,11 @@ def tables_of(path: Path) -> list[RecordTable]:
 def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) -> bool:
     """Whether the layout of all tables of one header is that of runs; `loose` accepts rows without numbers where a delta stands."""
     roles, aim, status = set(layout.roles.values()), layout.primary, records[0].status
-    # A result in words is one of runs where it measures, and rows are dated or their heading says what became of them.
+    # A result in words is one of runs where it measures, and rows are changes, dated, or their heading says what became of them.
     results = [n for n in layout.roles if part_of(n) == "result"]
     figures = sum(any(map(str.isdigit, r.cells[n])) for n in results[:1] for r in records)
-    dated = status or "time" in roles or any(key_of(n) in DAYS for n in layout.roles)
-    if dated and "text" in roles and 2 * figures >= len(records):
+    change = any(key_of(n) in {*DAYS, "change"} for n in layout.roles)
+    if (status or change or "time" in roles) and "text" in roles and 2 * figures >= len(records):
         return True
     numbered = bool(roles & {"id", "rank"})
     if layout.statuses and layout.tells:
@@ -192,7 +194,12 @@ def _tells(entries: Sequence[TextEntry]) -> bool:
     alike = 2 * max(names.values(), default=0) > len(entries) > 2
     if alike and all(e.unit.kind.startswith(("run", "list")) for e in entries):
         return True
-    if not decided or 2 * len(decided) < len(entries):
+    # Sentences of any document may close with such a word: most entries declare theirs, measure, or are numbered.
+    proven = [
+        e.declared or len(entries) > 1 and (f or e.unit.label)
+        for e, f in zip(entries, figures, strict=True)
+    ]
+    if not decided or 2 * min(len(decided), sum(map(bool, proven))) < len(entries):
         return False
     return bool(set(decided) & set(DECIDED)) or 2 * sum(map(bool, figures)) >= len(entries)
 
