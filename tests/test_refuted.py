@@ -723,3 +723,8 @@ def test_what_was_too_slow_failed_in_any_language():
 def test_a_table_that_names_no_heading_closes_no_list(rows):
     below = said(f"# Notes\n\n## Dead ends\n\n|  | change | result |\n|---|---|---|\n{rows}\n- Unroll by 4 lost 2 %.\n", "wiki/notes.md")
     assert [s[3].removeprefix("❌ · ") for s in below] == ["huge pages · 3 % slower"] * bool(rows) + ["Unroll by 4 lost 2 %."]
+
+
+def test_below_a_heading_of_bullets_alone_each_that_reports_a_failure_is_one():
+    text = "# Dead ends\n\n## Tools\n\n- Sampler that switches its rate: too slow, deleted.\n- A bit needs two blocks ahead.\n\n## Huge pages: -4 %\n\n- The walk is cached.\n"
+    assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["Tools: Sampler that switches its rate: too slow, deleted.", "Huge pages: -4 %"]

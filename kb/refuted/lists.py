@@ -57,7 +57,7 @@ def mode_of(title: str) -> str:
 class ListPart(NamedTuple):
     """A heading (none before the first) with the blocks behind it, by their places, and what it says of them (`mode`).
 
-    kind: list (each entry is an item), item (of the list above), inside (of an item), section (tells of one thing), closed (tells of no
+    kind: list (each entry is an item), loose (each that reports a failure), item (of the list above), inside (of an item), section (tells of one thing), closed (tells of no
     failure), or none. `leads` are the lines of its paragraphs that a name leads.
     """
 
@@ -89,15 +89,16 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         items = min(items, max(head.level, level + 1))
         deeper = stop < len(blocks) and blocks[stop].level > head.level
         leads, grouped, has_prose = _shape(below, labels, deeper=deeper)
-        items += mode != "" and head.level == items and grouped and not reports_failure(title)
+        failed = reports_failure(title)
+        items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
             mode, level, items = opens, head.level, head.level + 1
         kind = _kind_of(title, head.level, mode, head.level + 1 if opens else items)
         kind = _as_group(kind, below, groups, named=len(leads) > 1) if mode else kind
         groups += [{*words_of(title)}] * bool(mode)
-        # A list without fields may be of anything.
-        says = mode if has_prose or kind != "item" else "turned-down"
-        yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, says, kind, leads)
+        # A list without fields may be of anything, unless its heading says what it came to.
+        kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
+        yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, mode, kind, leads)
 
 
 def _name_of(page: Page) -> str:

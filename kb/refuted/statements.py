@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kb.page import Page, document_of
-from kb.page.document import Document
+from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
@@ -205,11 +205,9 @@ def _of_block(
     elif not entry or part.kind == "closed" and not crossed:
         return
     elif is_list and len(part.leads) > 1:
-        # What stands below a paragraph that a name leads is part of it.
-        if block.line in part.leads:
-            behind = min((n for n in part.leads if n > block.line), default=part.lines.stop)
-            whole = prose_of(document, range(block.line, behind))
-            yield from _item(page, lines, part.anchor, entry, part.mode, because=whole)
+        yield from _led(page, document, block, part) if block.line in part.leads else ()
+    elif block.kind == "item" and part.kind == "loose":
+        yield from _item(page, lines, part.anchor, f"{part.title}: {entry}", "turned-down")
     elif block.kind == "item" and (is_list or crossed):
         yield from _item(page, lines, part.anchor, entry, part.mode or "turned-down")
     elif mentions:
@@ -217,6 +215,14 @@ def _of_block(
         moves_own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
         reported = _reported(page, lines, part.anchor, entry)
         yield from filter(moves_own, reported) if within else reported
+
+
+def _led(page: Page, document: Document, block: Block, part: ListPart) -> Iterator[Statement]:
+    """A paragraph that a name leads as an item; what stands below it, up to the next, is part of it."""
+    behind = min((n for n in part.leads if n > block.line), default=part.lines.stop)
+    whole = prose_of(document, range(block.line, behind))
+    entry, lines = " ".join(block.plain.split()), range(block.line, block.stop)
+    yield from _item(page, lines, part.anchor, entry, part.mode, because=whole)
 
 
 def _section(page: Page, document: Document, part: ListPart) -> tuple[list[Statement], int]:
