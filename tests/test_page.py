@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kb import KbError, page, store
-from kb.page import edit, front, front_yaml, markdown
+from kb.page import edit, front, front_yaml, markdown, reading
 
 # Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
 PIECES = st.sampled_from(
@@ -346,6 +346,10 @@ def test_a_managed_block_is_replaced_and_every_other_byte_stays(before, after, c
 
 def test_a_block_that_the_page_lacks_is_added_at_its_end():
     assert edit.with_block("x.md", b"text", name="n", content="row") == b"text\n\n<!-- kb:auto n -->\nrow\n<!-- /kb:auto -->\n"
+
+
+def test_a_page_of_one_word_without_an_end_is_read_at_once():
+    assert reading._compares("512 → 256") and not reading._compares("2^" * 60_000)
 
 
 def test_a_block_that_is_taken_away_leaves_the_page_as_it_was_and_parts_what_stands_around_it():

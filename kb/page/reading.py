@@ -37,7 +37,7 @@ _COMPARING = regex(r"\b(?:before|after|was|were|from|against|versus|vs|than|now|
 # What is measured behind a label; a day or a year is none.
 _FIGURE = regex(r"[~≈$+−-]{0,2}\d+(?!\d*-\d)(?!(?<=\d{4})\W*$)")
 # Two figures of one paragraph without units.
-_COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
+_COMPARED = regex(r"\d\S{0,60}(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
