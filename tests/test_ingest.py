@@ -888,7 +888,8 @@ def test_what_rules_doubt_of_an_index_is_asked_once_more_and_then_a_person_may_l
     attempt, db = queue.ReplyAttempt(by="t", text=json.dumps(reply)), store.state(layout)
     assert [settling.settle(layout, db, packet, attempt, today="2026-11-22").state for _ in range(2)] == ["returned", "undecided"]
     assert notes_in(layout, "hypothesis") is None
-    assert packet.id in kb_command("review", cwd=layout.root, ok=(1,)).stdout
+    listed = kb_command("review", cwd=layout.root, ok=(1,)).stdout
+    assert packet.id in listed and "`kb review ID --again`" in listed
     assert "wrote sources/notes/hypothesis.json" in kb_command("review", packet.id, "--admit", cwd=layout.root).stdout
     assert set(notes_in(layout, "hypothesis").topics) == {"Operator fusion"}
 
