@@ -146,11 +146,7 @@ def _settings(
     written, points = _written(chain), points_of(outcomes.runs, outcomes.metric)
     for e in (chain[0], *(e for e in chain[1:] if outcomes.gains.get(e.path, 0.0) >= _LEFT)):
         for v in _counted(outcomes, e, written, own=e is chain[0]):
-            key, value = key_of(v.name), v.value
-            if v.name.startswith("-") and not value:
-                # `-O1` beside `-O3` is what it was.
-                family = v.name.rstrip(digits)
-                key, value = key_of(family) or key, v.name.removeprefix(family)
+            key, value = _family(v)
             # What was measured at another size of work tells nothing of the frontier's.
             elsewhere = points[e.path] != points[chain[0].path] and _WORK.search(key)
             has = not elsewhere and key_of(v.name) not in refused
@@ -166,6 +162,12 @@ def _settings(
         if "_" in v.name and v.name.partition("_")[0] in dashed:
             merged[key] = Lever(f"--{v.name}", v.value)
     return merged, setter
+
+
+def _family(v: Lever) -> tuple[str, str]:
+    """Key and value of a setting; `-O1` beside `-O3` is another value of it."""
+    stem = v.name if v.value or v.name[0] != "-" else v.name.rstrip(digits)
+    return key_of(stem) or key_of(v.name), v.value or v.name.removeprefix(stem)
 
 
 def _taken_back(runs: Sequence[Facts]) -> set[str]:
