@@ -9,7 +9,7 @@ import pytest
 from kb import claims
 from kb.claims import Captured, Quotable, ruling_on
 from kb.ingest import admission
-from kb.ingest.replies import DraftClaim
+from kb.ingest.tasks import DraftClaim
 
 HOME = Path(__file__).parent / "gate"
 

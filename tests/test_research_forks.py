@@ -9,8 +9,15 @@ from heads import HEADS, UP
 
 from kb import KbError, cli, store
 from kb.research import git
-from kb.research.forks import deltas_of, fork_from, matrix_of, ranked, upstream_of
-from kb.research.readings import fork_of_source, quoted_matrix
+from kb.research.forks import (
+    deltas_of,
+    fork_from,
+    fork_of_source,
+    matrix_of,
+    quoted_matrix,
+    ranked,
+    upstream_of,
+)
 from kb.source import sources, text_of_source
 
 BUNDLE = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "forks" / "forks.bundle"

@@ -13,7 +13,7 @@ from kb import store
 from kb.claims import Captured, Claim, ClaimRuling, Quotable, ruling_on
 from kb.claims.figures import numbers_of
 from kb.ingest.packets import Packet
-from kb.ingest.replies import Draft, DraftClaim
+from kb.ingest.tasks import Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
 from kb.text import one_line, stem, unit_of, words_of
 

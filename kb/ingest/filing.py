@@ -19,7 +19,7 @@ from kb.claims import (
     readable_claims,
     withdraw,
 )
-from kb.ingest.replies import Draft
+from kb.ingest.tasks import Draft
 from kb.page import newlines_of, read, slug_of
 from kb.page.edit import with_block, without_block
 from kb.schema import TYPES, type_of

@@ -1,7 +1,8 @@
 """What becomes of a reply: read, put before the gate, kept, and where it enters filed. The one way into the knowledge base for drafts.
 
 A reply is kept before anything follows from it, and all that follows is made anew from what is kept: killed at any instant, the next
-run files what entered and asks for nothing twice.
+run files what entered and asks for nothing twice. A second reader sees each claim that no rule refuses beside its quote, and what stands
+above that, and nothing else; what it cannot read, or passes over, lets nothing in.
 """
 
 import sqlite3
@@ -10,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from kb import store
+from kb import KbError, store
 from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn
+from kb.ingest import questions
 from kb.ingest.admission import (
     Admission,
     Rejection,
@@ -21,14 +23,71 @@ from kb.ingest.admission import (
     wiki_of,
 )
 from kb.ingest.filing import file_pages, pages_with
-from kb.ingest.notes import file_notes, note_reasons
+from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
-from kb.ingest.queue import ReplyAttempt, answers_to, record
-from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, IndexNotes, Unreadable, read_reply
-from kb.ingest.tasks import task_named
+from kb.ingest.questions import file_notes, note_reasons
+from kb.ingest.queue import ReplyAttempt, answers_to, offer, packet_at, record
+from kb.ingest.tasks import Drafts, IndexNotes, SecondReadings, Unreadable, read_reply, task_named
+from kb.model import ModelError
 from kb.packs import PackParts, strategy_reasons
-from kb.source import INDEXES, PageRecord
+from kb.schema import Verdict, field_verdict
+from kb.source import INDEXES, FiledRecord, PageRecord, QuotedLever, QuotedMetric, path_of_record
+from kb.text import fold, numbers_in, unit_of
+
+ROLES = ("moved", "held", "mentioned")
+
+
+def record_reasons(record: PageRecord) -> Iterator[str]:
+    """Everything that keeps a record out: a value that its quote does not give, a word outside the vocabulary."""
+    if record.verdict and record.verdict not in set(Verdict):
+        yield f"'{record.verdict}' is no verdict; one of {', '.join(Verdict)}"
+    elif record.verdict and not record.verdict_quote:
+        yield "a verdict needs its quote"
+    elif record.verdict:
+        read = field_verdict(record.verdict_quote)
+        if read not in (None, Verdict.OTHER, record.verdict):
+            quoted = record.verdict_quote[:60]
+            yield f"the page says “{quoted}”, which is {read}, not {record.verdict}"
+    for lever in record.levers:
+        yield from (f"lever {lever.name}: {reason}" for reason in _lever_reasons(lever))
+    for metric in record.metrics:
+        if reason := _metric_reason(metric):
+            yield f"metric {metric.name}: {reason}"
+
+
+def _lever_reasons(lever: QuotedLever) -> Iterator[str]:
+    if lever.role not in ROLES:
+        yield f"'{lever.role}' is no role; one of {', '.join(ROLES)}"
+    for part in (lever.name, lever.before, lever.after):
+        if _flat(part) not in _flat(lever.quote):
+            yield f"“{part}” does not stand in its quote"
+
+
+def _flat(text: str) -> str:
+    """Letters and digits alone: `block_k`, `block-k` and `BlockK` are one name."""
+    return "".join(c for c in fold(text) if c.isalnum())
+
+
+def _metric_reason(metric: QuotedMetric) -> str:
+    number = next((n for n in numbers_in(metric.quote) if n.value == metric.value), None)
+    if number is None:
+        return f"{metric.value:g} does not stand in its quote"
+    theirs, mine = unit_of(number.unit), unit_of(metric.unit)
+    same = theirs and mine and theirs.name == mine.name
+    if not number.unit or not metric.unit or number.unit == metric.unit or same:
+        return ""
+    return f"its quote gives {number.value:g} with {number.unit}"
+
+
+def file_record(layout: store.Layout, page: str, record: PageRecord) -> str:
+    """Put a record on file. Returns its path. Raises KbError where the page is gone."""
+    file = layout.root / page
+    if not layout.is_page(page) or not file.is_file():
+        raise KbError(f"{page}: no page to keep a record of")
+    filed = FiledRecord(page=page, digest=store.file_digest(file), record=record)
+    path = path_of_record(page)
+    store.write(layout.root / path, store.to_json(filed, order=None))
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +246,91 @@ def refile(
         ):
             changed += _file(layout, db, packet, text, admission, today=today)
     return tuple(dict.fromkeys(changed))
+
+
+# Answers the question at once, or (None) leaves it to whoever takes it from the queue.
+Ask = Callable[[Packet], ReplyAttempt | None]
+
+
+def second_reader(layout: store.Layout, ask: Ask) -> SecondReader:
+    """A reader who is asked by `ask`; where that leaves the question open, or fails, the claims wait undecided."""
+
+    def doubts(packet: Packet, ruled: tuple[RuledClaim, ...]) -> tuple[Rejection, ...]:
+        question = _question(layout, packet, ruled)
+        known = answers_to(layout, question.id)
+        try:
+            attempt = known.attempts[-1] if known and known.entered else ask(question)
+        except ModelError:
+            attempt = None  # The reply that it was to read is kept; the next run with --verify asks again.
+        if attempt is None:
+            waits = "waits for the second reader"
+            return tuple(
+                Rejection(r.claim.page, r.claim.claim, waits, undecided=True) for r in ruled
+            )
+        reasons = _doubts(attempt.text, ruled)
+        unread = tuple(r.reason for r in reasons if not r.page)
+        record(layout, question, msgspec.structs.replace(attempt, reasons=unread))
+        return reasons
+
+    return doubts
+
+
+def waiting_reader(layout: store.Layout) -> SecondReader:
+    """A reader who takes the question from the queue (`kb packet next --task verify`)."""
+
+    def ask(question: Packet) -> None:
+        offer(layout, [question])
+
+    return second_reader(layout, ask)
+
+
+def settle_answer(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    packet: Packet,
+    attempt: ReplyAttempt,
+    *,
+    today: str,
+) -> Settlement:
+    """Settle what came from the queue; readings of a second reader settle the packet whose claims they read."""
+    second = waiting_reader(layout)
+    if packet.task != "verify":
+        chosen = second if packet.verify else None
+        return settle(layout, db, packet, attempt, today=today, second=chosen)
+    done = settle(layout, db, packet, attempt, today=today)
+    read = answers_to(layout, packet.subject)
+    if done.rejected or read is None:
+        return done
+    return settle(
+        layout, db, packet_at(layout, read.packet), read.attempts[-1], today=today, second=second
+    )
+
+
+def _question(layout: store.Layout, packet: Packet, ruled: tuple[RuledClaim, ...]) -> Packet:
+    texts = (
+        f"{r.claim.quote}\n\nIt stands under: {r.about}" if r.about else r.claim.quote
+        for r in ruled
+    )
+    shown = (
+        Excerpt(f"claim {n}", r.claim.claim, r.claim.start, r.claim.end, text)
+        for n, (r, text) in enumerate(zip(ruled, texts, strict=True), 1)
+    )
+    return questions.packet(layout, "verify", packet.id, shown)
+
+
+def _doubts(text: str, ruled: tuple[RuledClaim, ...]) -> tuple[Rejection, ...]:
+    """What the second reader does not find in the quotes; one reason without a page where its reply cannot be read."""
+    try:
+        readings = {r.number: r for r in read_reply(text, SecondReadings).readings}
+    except Unreadable as error:
+        return (Rejection("", "", f"the second reader: {error}"),)
+    read = ((r.claim, readings.get(number)) for number, r in enumerate(ruled, 1))
+    return tuple(
+        Rejection(
+            claim.page,
+            claim.claim,
+            f"the second reader: {reading.because or 'not in the quote' if reading else 'passed it over'}",
+        )
+        for claim, reading in read
+        if reading is None or not reading.holds
+    )

@@ -1,21 +1,117 @@
-"""What a model may be asked, one object a task, in one registry: its prompt, the form of the reply, and what becomes of a reply.
+"""What a model may be asked, one object a task, in one registry: its prompt, the form of the reply (types, from
+which come the JSON schema in each packet and the check of each reply), and what becomes of a reply.
 
 Prompts are files: those of the knowledge base (`prompts/<task>.md`) where it has them, else those of the package.
 """
 
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 
+import msgspec
+
 from kb import KbError, store
-from kb.ingest.replies import (
-    Comparison,
-    Drafts,
-    Duplicate,
-    IndexNotes,
-    SecondReadings,
-)
+from kb.claims import ClaimedQuantity
 from kb.packs import PackParts
-from kb.source import PageRecord
+from kb.source import IndexNote, PageRecord
+
+
+class DraftClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One plain sentence, the words of the source that say so, and the heading that it goes under.
+
+    `source` is the origin that the packet names over the quoted material; it may be left out where there is one. `links` are pages of
+    the wiki that the sentence is about, as paths from the root.
+    """
+
+    section: str
+    claim: str
+    quote: str
+    source: str = ""
+    links: tuple[str, ...] = ()
+    quantity: ClaimedQuantity | None = None
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A page that shall be, or shall hold more. It enters whole or not at all."""
+
+    path: str
+    type: str
+    title: str
+    claims: tuple[DraftClaim, ...]
+    aliases: tuple[str, ...] = ()
+    levers: tuple[str, ...] = ()
+
+
+class Drafts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reply of every task that writes pages. No draft at all says that the material holds nothing for this wiki."""
+
+    drafts: tuple[Draft, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How two claims stand to each other: same, conflict, different-conditions or unrelated; with the words that decide it."""
+
+    relation: str
+    because: str
+    quote_first: str
+    quote_second: str
+
+
+class Duplicate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether two pages are about one thing, proposed to a person: nothing is merged by a reply."""
+
+    same: bool
+    keep: str
+    because: str
+    quote_first: str
+    quote_second: str
+
+
+class SecondReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a second reader says of one claim, by its number in the packet."""
+
+    number: int
+    holds: bool
+    because: str = ""
+
+
+class SecondReadings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    readings: tuple[SecondReading, ...]
+
+
+class IndexNotes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    notes: tuple[IndexNote, ...]
+
+
+class Unreadable(KbError):
+    """A reply that is no reply: what is wrong with it, in words that a model can act on."""
+
+
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+
+
+def read_reply(text: str, form: type) -> msgspec.Struct:
+    """The reply in a text: the text itself, a fenced block of it, or what stands between its first and last brace. Raises Unreadable."""
+    fenced = _FENCED.findall(text)
+    braced = text[text.find("{") : text.rfind("}") + 1]
+    trouble = "it holds no JSON object"
+    for candidate in dict.fromkeys([text.strip(), *reversed(fenced), braced]):
+        if not candidate.startswith("{"):
+            continue
+        try:
+            return msgspec.json.decode(candidate.encode("utf-8", "replace"), type=form)
+        except msgspec.ValidationError as error:
+            raise Unreadable(f"the reply has not the form that was asked: {error}") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            trouble = f"it is no JSON: {error}"
+    raise Unreadable(
+        f"the reply cannot be read: {trouble}; reply with one JSON object and nothing else"
+    )
+
+
+def schema_of(form: type) -> dict:
+    """JSON schema of a reply."""
+    return msgspec.json.schema(form)
 
 
 @dataclass(frozen=True, slots=True)

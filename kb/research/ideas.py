@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from kb.research.claims import MEASURES, StatedFigure
-from kb.research.forks import Fork
-from kb.research.readings import fork_of_source
+from kb.research.forks import Fork, fork_of_source
 from kb.research.symbols import identifiers, setting_of
 from kb.research.techniques import techniques_in
 from kb.source import Source, sources, text_of_source, visible

@@ -11,8 +11,7 @@ from itertools import takewhile
 
 from kb import KbError, grouped
 from kb.claims.filed import Claim, claims_in
-from kb.research.forks import Fork, matrix_of
-from kb.research.readings import fork_of_source
+from kb.research.forks import Fork, fork_of_source, matrix_of
 from kb.site.links import name_of
 from kb.source import Source, damaged_sources, sources, text_of_source, visible
 from kb.store import Layout

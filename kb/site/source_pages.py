@@ -5,7 +5,7 @@ quoted material. Refuses to render captured text as anything but text.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from kb.research.readings import fork_of_source
+from kb.research.forks import fork_of_source
 from kb.site.captures import (
     FOLDER,
     matrices_of,

@@ -23,7 +23,9 @@ from kb.store.layout import (
     config_from,
     is_inner,
     layout_at,
+    make_state,
     root_of,
+    set_aside,
 )
 from kb.store.rows import (
     Diff,
@@ -37,7 +39,6 @@ from kb.store.rows import (
     to_json,
     value_of,
 )
-from kb.store.state_folder import make_state, set_aside
 from kb.store.tables import (
     Kept,
     cache,

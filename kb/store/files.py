@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kb import KbError
-from kb.store.layout import CONFIG_NAME, STATE_NAME, Config, Layout, is_inner
+from kb.store.layout import CONFIG_NAME, STATE_NAME, Config, Layout, is_inner, make_state
 from kb.store.rows import Diff, diff, digest_of
-from kb.store.state_folder import make_state
 
 BESIDE = ".kb-tmp"
 # No page and no index has so many bytes: a sparse file of terabytes costs who ships it nothing.

@@ -11,9 +11,8 @@ from zlib import crc32
 
 from kb import KbError
 from kb.store.files import own_state, remove
-from kb.store.layout import Layout
+from kb.store.layout import Layout, moved_away
 from kb.store.rows import digest_of, row_of, value_of
-from kb.store.state_folder import moved_away
 
 _T = TypeVar("_T")
 

@@ -1,29 +1,169 @@
 """The state of a target, put together from its trail: configuration, metric, buckets, memory, dead levers, transfers, leads.
 
 Pure: runs in, lines out, each with the page that it stands on. What a page says is quoted whole; what is counted or compared is counted here.
+A lever that won later is not dead; of statements that disagree none is called right.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.run.noise import SMALLEST_GAIN_TEXT
+from kb import grouped
+from kb.run.noise import SMALLEST_GAIN, SMALLEST_GAIN_TEXT, gain_of
 from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.text import cut, numbers_in, unit_of
 from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
-from kb.trail.dead import dead_lines
-from kb.trail.disputed import disputed_lines
 from kb.trail.facts import Facts
-from kb.trail.frontier import Frontier, frontiers_of, kept
+from kb.trail.frontier import Frontier, frontiers_of, kept, parents_of, points_of
 from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
+from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, quoted
-from kb.trail.outcomes import Outcomes, measured, subject_of
+from kb.trail.outcomes import DIGITS, Outcomes, is_repeat, measured, subject_of
 from kb.trail.outline import Phrases
 from kb.trail.transfers import Lesson, transfer_lines
+
+# Tries of one family that are told, and of them those that are told with their reason.
+_TRIES, _REASONS = 7, 3
+# So many runs at the end say what is known now: their reasons are told at length.
+_NEWEST = 2
+# Rows of a page's tables that make a line.
+_ROWS = 4
+# Rules of kb's verdicts that leave open whether a lever works.
+_OPEN_RULES = frozenset(("no-op", "undecided", "criterion-open", "noise-unknown"))
+
+
+def families_of(
+    runs: Sequence[Facts], names_of_targets: frozenset[str] = frozenset()
+) -> list[tuple[str, list[Facts]]]:
+    """Runs by the lever that they share; what is alone has an empty name."""
+    names: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    keys: dict[str, list[str]] = {}
+    for e in runs:
+        levers = [
+            v
+            for v in (*levers_in(e.title), *e.levers[:4])
+            if len(key_of(v.name)) >= 3 and not is_common(v.name)
+        ]
+        own = {
+            key_of(v.name): v.name
+            for v in levers
+            if not any(t.startswith(v.name.lower()) for t in names_of_targets)
+        }
+        keys[e.path] = list(own)
+        counts.update(own.keys())
+        names = own | names
+    most = max(3, len(runs) / 4)
+    groups: dict[str, list[Facts]] = defaultdict(list)
+    alone: list[tuple[str, list[Facts]]] = []
+    for e in runs:
+        shared = [k for k in keys[e.path] if 2 <= counts[k] <= most]
+        if shared:
+            groups[names[min(shared, key=lambda k: (counts[k], k))]].append(e)
+        else:
+            alone.append(("", [e]))
+    return [*groups.items(), *alone]
+
+
+def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
+    """One line a family with failures and one a page whose tables tell of failures, newest first."""
+    age = {e.path: at for at, e in enumerate(reversed(outcomes.runs))}
+    judged = [e for e in outcomes.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
+    decided = [e for e in judged if _rule(e) not in _OPEN_RULES]
+    families = []
+    for name, group in families_of(decided, outcomes.names):
+        lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
+        if lost:
+            weight = 1 / (2 + age[lost[0].path]) + 0.02 * min(len(lost), 5)
+            families.append((-weight, _family(outcomes, name, size=len(group), lost=lost)))
+    for e in outcomes.runs:
+        for place, line in enumerate(_tables(outcomes, e)):
+            families.append((-1 / (2 + age[e.path] + place), line))
+    yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
+
+
+def _rule(e: Facts) -> str:
+    """The rule that a verdict of kb's own names; empty for any other verdict."""
+    return e.because.rpartition("Rule: ")[2].strip("`. ")
+
+
+def _family(outcomes: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
+    alike = grouped((DIGITS.sub("#", outcomes.change(e)), e) for e in lost)
+    tries = [_try(outcomes, same, place) for place, same in enumerate([*alike.values()][:_TRIES])]
+    more = f" | and {len(alike) - _TRIES} more" if len(alike) > _TRIES else ""
+    head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
+    return Line(head + " | ".join(tries) + more, lost[0].path)
+
+
+def _tables(outcomes: Outcomes, e: Facts) -> Iterable[Line]:
+    """What a page's tables say failed beside the run itself, without what has a page of its own; a few rows a line."""
+    rows = [
+        t.text for t in e.account.attempts if t.won is False and not outcomes.has_page(t.subject)
+    ]
+    for at in range(0, len(rows), _ROWS):
+        head = f"{handle(e.path)} also tried: "
+        yield Line(f"{head}{' | '.join(rows[at : at + _ROWS])}", e.path, head)
+
+
+def _try(outcomes: Outcomes, same: Sequence[Facts], place: int) -> str:
+    """A try with its result and reason, and those that differ from it by figures alone by these and their results."""
+    e, *others = same
+    newest = e in outcomes.runs[-_NEWEST:]
+    most = 640 if newest else 90 if place else 200
+    reason = outcomes.reason(e, most) if newest or place < _REASONS else ""
+    result = ", ".join(x for x in (str(e.verdict.canonical), outcomes.result(e)) if x)
+    values = (
+        f"{' '.join((handle(o.path), *DIGITS.findall(outcomes.change(o))))}: {outcomes.result(o) or o.verdict.canonical}"
+        for o in others
+    )
+    other_values = f" (also {', '.join(values)})" if others else ""
+    return f"{handle(e.path)} {cut(outcomes.change(e), 90)}: {result}{other_values}{f'; {reason}' if reason else ''}"
+
+
+def disputed_lines(outcomes: Outcomes) -> Iterable[Line]:
+    """One line a dispute, newest first."""
+    lines = [*_unconfirmed(outcomes), *_both_ways(outcomes)]
+    yield from (line for _, line in sorted(lines, key=lambda x: x[0], reverse=True))
+
+
+def _unconfirmed(outcomes: Outcomes) -> Iterable[tuple[tuple[str, int, str], Line]]:
+    """Runs whose metric a repeat missed by 1 % or more of it, or by half of the gain that it had brought."""
+    if not outcomes.metric or not outcomes.metric.direction:
+        return
+    by_path, parents = {e.path: e for e in outcomes.runs}, parents_of(outcomes.runs)
+    for e in outcomes.runs:
+        first = by_path.get(parents.get(e.path, "")) if is_repeat(e) else None
+        one, two = (x.metric(outcomes.metric.name) if x else None for x in (first, e))
+        if not (first and one and two and one.value and two.value is not None):
+            continue
+        gain = gain_of(two.value, one.value, direction=outcomes.metric.direction) or 0.0
+        if abs(gain) >= min(SMALLEST_GAIN, max(0.002, outcomes.gains.get(first.path, 1.0) / 2)):
+            text = f"{outcomes.metric.name}: {handle(first.path)} {number_text(one.value)}, its repeat {handle(e.path)} {number_text(two.value)} ({100 * gain:+.1f} %)"
+            yield e.order, Line(text, e.path)
+
+
+def _both_ways(outcomes: Outcomes) -> Iterable[tuple[tuple[str, int, str], Line]]:
+    """Settings that one run's verdict supports and another's refutes at the same size of work."""
+    points = points_of(outcomes.runs)
+    tries = grouped(
+        ((f"{v.name}={v.value}", key_of(v.name), points[e.path]), e)
+        for e in outcomes.runs
+        if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.REFUTED)
+        for v in levers_in(e.title)
+        if v.value and not is_common(v.name) and len(key_of(v.name)) > 2
+    )
+    for (name, _, _), runs in tries.items():
+        won, lost = [e for e in runs if kept(e)], [e for e in runs if not kept(e)]
+        if won and lost and len(runs) <= 4:
+            sides = (
+                f"{handle(e.path)} {e.verdict.canonical} ({outcomes.result(e) or cut(subject_of(e), 60)})"
+                for e in (won[-1], lost[-1])
+            )
+            yield max(e.order for e in runs), Line(f"{name}: {', but '.join(sides)}", lost[-1].path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from kb.ingest.asking import (
 )
 from kb.ingest.packets import Packet
 from kb.ingest.queue import WAITS, all_answers
-from kb.ingest.second import second_reader, waiting_reader
-from kb.ingest.settling import SecondReader, refile, settle
+from kb.ingest.settling import SecondReader, refile, second_reader, settle, waiting_reader
 from kb.ingest.tasks import file_prompts
 from kb.model import Endpoint
 from kb.text import cut, head_of

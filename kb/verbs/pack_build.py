@@ -12,7 +12,7 @@ from kb.claims import claims_in
 from kb.ingest import queue
 from kb.ingest.material import text_of
 from kb.ingest.questions import pack_packets
-from kb.ingest.replies import read_reply
+from kb.ingest.tasks import read_reply
 from kb.packs import Pack, PackParts, reference
 from kb.packs.reference import ReferenceEntry
 from kb.schema import FAILED, Verdict

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.ingest import queue
-from kb.ingest.second import settle_answer
-from kb.ingest.settling import Settlement, ruling_of
+from kb.ingest.settling import Settlement, ruling_of, settle_answer
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option
 
 _NEXT = {

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.research import git
-from kb.research.forks import Delta, Fork, deltas_of, fork_from, matrix_of, ranked, upstream_of
+from kb.research.forks import (
+    Delta,
+    Fork,
+    deltas_of,
+    fork_from,
+    fork_job,
+    matrix_of,
+    quoted_matrix,
+    ranked,
+    upstream_of,
+)
 from kb.research.github import Forge
 from kb.research.jobs import CACHE, JobOutcome, perform, record
-from kb.research.readings import fork_job, quoted_matrix
 from kb.research.upstream import Upstream
 from kb.text import head_of, one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option

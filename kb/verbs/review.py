@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.ingest.queue import WAITS, Answers, all_answers, answers_to, forget, packet_at
-from kb.ingest.replies import Comparison, Duplicate, read_reply
 from kb.ingest.settling import settle
-from kb.ingest.tasks import task_named
+from kb.ingest.tasks import Comparison, Duplicate, read_reply, task_named
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
 _DECIDE = "`kb review ID --again` asks a packet anew, `--admit` lets in what rules only doubt"
