@@ -97,6 +97,8 @@ def test_runs_of_a_page_stand_in_trail_slice_and_gate_and_open_by_their_heading(
     assert "4 runs" in kb_command("status", cwd=layout.root).stdout
     slice_ = kb_command("load", "hypothesis", "--target", "tuning", cwd=layout.root).stdout
     assert "Evicts what the next row needs" in slice_
+    state = (layout.root / "indexes/state/tuning.md").read_text()
+    assert "](../../wiki/tuning.md#prefetch4)" in state and "%23" not in state
     opened = kb_command("open", handle("wiki/tuning.md#prefetch4"), cwd=layout.root).stdout
     assert label_of("wiki/tuning.md#prefetch4") == "prefetch4" and opened.startswith("### Prefetch=4") and "Huge" not in opened
     asked = kb_command("check", "-", "--format", "json", cwd=layout.root, ok=(3,), text_in="Set prefetch=4 for the next row")

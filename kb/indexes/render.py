@@ -31,6 +31,9 @@ def link(row: Mapping) -> str:
 
 
 def href(path: str, anchor: str = "", *, up: str = "../") -> str:
+    # A run that a section of a page tells is the page with its anchor.
+    path, _, part = path.replace(".md#", ".md\n").partition("\n")
+    anchor = anchor or part
     return up + quote(path, safe="/~@!$&'*+,;=:") + (f"#{anchor}" if anchor else "")
 
 
