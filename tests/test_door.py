@@ -92,6 +92,17 @@ def test_a_proposal_is_said_in_words_but_a_mistyped_path_is_none(make_base):
     assert done.returncode == 2 and b"cannot be read" in done.stderr
 
 
+def test_a_target_without_a_page_is_answered_with_a_page_to_start_from(make_base):
+    root = make_base(PAGES).root
+    done = kb(root, "experiment", "open", "--baseline", "--target", "fresh")
+    assert done.returncode == 2 and b"wiki/targets/fresh.md" in done.stderr and b"METRIC time_ms=VALUE" in done.stderr
+    page = done.stderr.split(b"`")[1]
+    (root / "wiki/targets").mkdir(exist_ok=True)
+    (root / "wiki/targets/fresh.md").write_bytes(b"---\n" + page + b"\n---\n# Fresh\n")
+    kb(root, "build")
+    assert b"metric: name time_ms, direction lower; benchmark: ./bench" in kb(root, "load", "hypothesis", "--target", "fresh").stdout
+
+
 def test_what_was_mistyped_is_answered_in_one_line_with_what_was_meant(make_base):
     root = make_base({}).root
     for words, meant in (

@@ -1254,3 +1254,9 @@ def test_changes_with_results_in_words_are_runs_below_any_heading_and_in_any_lan
     table = "| 參數 | 測試值 | 結果 | 原因 |\n|---|---|---|---|\n| `thr` | 0.2 | 報酬 30 % | 太多 |\n| `stop` | 15 天 | 報酬 27 % | 太早 |\n"
     first, second = runs_of(log("紀錄.md", f"# 紀錄\n\n## Rejected\n\n### 過濾\n\n{table}"))
     assert (first.description, first.reason, first.outcome, second.outcome) == ("thr", "太多", "discarded", "discarded")
+
+
+def test_rows_that_start_from_what_the_row_above_came_to_are_judged_by_what_they_came_to(log):
+    rows = ("index | 412 s | 287 s | keep", "work_mem | 287 s | 231 s | keep", "page cost | 231 s | 244 s | drop", "partitions | 231 s | 96 s | keep")
+    said = told(log("log.md", "# Log\n\nLower is better.\n\n| Title | base | head | Verdict |\n|---|---|---|---|\n" + "".join(f"| {r} |\n" for r in rows)))
+    assert (said["segments"][0]["metric"], said["best"]["value"], said["kept"]) == ("head", 96.0, 3)

@@ -185,16 +185,17 @@ def test_a_page_says_what_was_withdrawn_from_it_by_the_command_and_until_it_is_l
     assert claims.is_withdrawn(layout, "sources/chips") and not claims.withdraw(layout, "sources/chips")
 
 
-def test_a_page_that_others_quote_takes_their_claims_with_it_when_it_goes(base):
+@pytest.mark.parametrize("name", ["wiki/runs/a-run.md", "wiki/runs/a--run.md"])
+def test_a_page_that_others_quote_takes_their_claims_with_it_when_it_goes(base, name):
     layout = base()
-    quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote="3 rows", source="wiki/runs/a-run.md", start=0, end=6, packet="p")
-    store.write(layout.root / "wiki/runs/a-run.md", "# A run\n\n3 rows\n")
+    quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote="3 rows", source=name, start=0, end=6, packet="p")
+    store.write(layout.root / name, "# A run\n\n3 rows\n")
     claims.file_claims(layout, [quoted])
     build(layout)
     assert claims.claims_in(layout) == (quoted,)
-    (layout.root / "wiki/runs/a-run.md").unlink()
+    (layout.root / name).unlink()
     build(layout)
-    assert "claims that rested on wiki/runs/a-run.md: 1" in (layout.root / "wiki/concepts/old.md").read_text() and not claims.claims_in(layout)
+    assert f"claims that rested on {name}: 1" in (layout.root / "wiki/concepts/old.md").read_text() and not claims.claims_in(layout)
 
 
 def test_claims_follow_a_page_that_moves(base, kb_command):
@@ -887,7 +888,8 @@ def test_what_rules_doubt_of_an_index_is_asked_once_more_and_then_a_person_may_l
     attempt, db = queue.ReplyAttempt(by="t", text=json.dumps(reply)), store.state(layout)
     assert [settling.settle(layout, db, packet, attempt, today="2026-11-22").state for _ in range(2)] == ["returned", "undecided"]
     assert notes_in(layout, "hypothesis") is None
-    assert packet.id in kb_command("review", cwd=layout.root, ok=(1,)).stdout
+    listed = kb_command("review", cwd=layout.root, ok=(1,)).stdout
+    assert packet.id in listed and "`kb review ID --again`" in listed
     assert "wrote sources/notes/hypothesis.json" in kb_command("review", packet.id, "--admit", cwd=layout.root).stdout
     assert set(notes_in(layout, "hypothesis").topics) == {"Operator fusion"}
 

@@ -155,6 +155,11 @@ def test_readings_that_do_not_vary_are_as_exact_as_what_they_read(name, change, 
     assert (ruling.rule, ruling.more) == (rule, None), ruling.reason
 
 
+def test_a_benchmark_that_did_not_measure_is_answered_with_how_to_measure_anew():
+    assert "measure with `run --again`" in ruling_of(Evidence("time_ms", (), has_parent=False, crash="it exited with 3")).reason
+
+
+
 def test_a_metric_that_was_no_number_and_then_is_one_is_measured():
     assert metrics_in(b"METRIC t=nan\nMETRIC t=5\n").problem("t") == ""
     assert "no finite number" in metrics_in(b"METRIC t=5\nMETRIC t=nan\n").problem("t")

@@ -57,6 +57,12 @@ def test_the_best_configuration_is_one_line_to_run_with_who_set_each():
     assert by_run["v007"].endswith("unroll") and by_run["v006"].endswith("seqlen") and by_run["v002"].endswith("tile") and by_run["v001"].endswith("threads")
 
 
+def test_of_flags_that_differ_in_their_number_alone_the_first_of_the_newest_run_is_the_setting():
+    flags = "**Hypothesis**: the loop is scalar at -O1.\n\n## Setup\n\n- Command: `./engine --tile=8`\n"
+    runs = [run(1, "baseline", title="scalar", rate=10, body="## Setup\n\n- Command: `./engine -O2 --tile=8`\n"), run(2, "supported", title="vectors with -O3 flags", rate=40, body=flags)]
+    assert state_of(runs, target="engine").parts["config"][0].text == "best configuration, merged: --tile=8 -O3"
+
+
 def test_settings_of_the_runs_that_the_frontier_stands_on_stay_and_those_of_a_worse_one_do_not():
     worse = run(8, "supported", title="another way", rate=40, body="## Setup\n\n- Command: `./engine --tile=8 --spin=9`\n")
     short = run(9, "supported", title="unroll=8", rate=70, body="## Setup\n\n- The v007 stack with `--unroll=8`, noise ±0.4 % run to run.\n")

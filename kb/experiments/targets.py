@@ -83,6 +83,13 @@ class Target(Method):
         return max(w if relative or not parent else w / abs(parent) for w, relative in widths)
 
 
+# The least that a loop can be measured by, as the front matter of a target page says it in one line.
+_EXAMPLE = (
+    "`{type: target, repository: ., metric: {name: time_ms, direction: lower}, build: make, benchmark: ./bench}` "
+    "between two lines of `---`, where the benchmark prints `METRIC time_ms=VALUE`"
+)
+
+
 def target_named(layout: store.Layout, name: str) -> Target:
     """The target of that name; one without a page where only its experiments folder is there. Raises KbError where neither is."""
     if not re.fullmatch(r"[\w.+-]+(?:/[\w.+-]+)*", name) or {".", ".."} & set(name.split("/")):
@@ -99,7 +106,7 @@ def target_named(layout: store.Layout, name: str) -> Target:
     known = sorted(f.stem for home in homes for f in home.glob("*.md"))
     shown = f"; targets here: {', '.join(known[:8])}" if known else ""
     raise KbError(
-        f"no target '{name}': {layout.page(f'targets/{name}.md')} names the metric and the benchmark of a loop; write it first{shown}"
+        f"no target '{name}': {layout.page(f'targets/{name}.md')} names the metric and the benchmark of a loop; write it first, such as {_EXAMPLE}{shown}"
     )
 
 

@@ -146,8 +146,8 @@ class LogColumn:
         """Whether it holds what runs came to; `aside`: nothing says when or as which run, so that a price or a size may be one of things."""
         known, most = bool(direction_of(self.name)), 3 * len(self.filled) >= len(self.cells)
         digits = known and not aside and all(any(map(str.isdigit, x)) for x in self.filled)
-        priced = bool(BESIDE & key_words(self.name)) or is_resource(self.name)
-        own = known and not priced or is_aim(self.key) and self.key != "value"
+        thing = BESIDE & key_words(self.name) or is_resource(self.name)
+        own = known and not thing or is_aim(self.key) and self.key != "value"
         figures = (self.numeric or digits) and not {*self.filled} <= {"0", "0.0"}
         return figures and (own or most and not aside)
 
@@ -318,6 +318,19 @@ def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
 def is_held_out(name: str) -> bool:
     """Whether a figure was measured on data held out from training."""
     return key_of(name).partition("_")[0] in _HELD_OUT
+
+
+def goes_on(before: LogColumn, after: LogColumn) -> bool:
+    """Whether rows start from what the row above started from or came to: `before | after`, `base | head`."""
+    return (
+        before.numeric
+        and after.numeric
+        and len({*before.filled}) > 2
+        and all(
+            start in (old, new)
+            for start, old, new in zip(before.cells[1:], before.cells, after.cells, strict=False)
+        )
+    )
 
 
 def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from kb.formats.columns import (
     CHECKS,
@@ -14,6 +15,7 @@ from kb.formats.columns import (
     TEXT,
     ColumnRole,
     LogColumn,
+    goes_on,
     is_aim,
     is_setting,
     key_of,
@@ -145,6 +147,9 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     roles |= {x.name: "status" for x in deciding}
     if not table.others:
         roles |= _worded(columns, roles, headed=table.headed, decided=decided)
+    for name in [b.name for a, b in pairwise(columns.values()) if goes_on(a, b)][:1]:
+        table = replace(table, stated=replace(table.stated, metric=table.stated.metric or name))
+        roles[name] = "metric"
     chosen, rivals = _aim_of(columns, roles, ask, table, least=table.least * len(sample))
     primary, stated = chosen.name if chosen else "", table.stated
     others = ", ".join([c.name for c in rivals if c is not chosen][:8])
@@ -205,8 +210,12 @@ def _tells(
         and c.measures(aside=len(c.cells) < 2 or not marked)
         for n, c in columns.items()
     )
-    worn = [n for n in statuses if not headed or columns[n].status_share >= 0.5]
-    outcomes = {outcome_in(n, c) for n in worn for c in columns[n].filled}
+    outcomes = {
+        outcome_in(n, c)
+        for n in statuses
+        if not headed or columns[n].status_share >= 0.5
+        for c in columns[n].filled
+    }
     # Entries in prose: words on the result, and on what was done or learned.
     results = [c for c in columns.values() if part_of(c.name) == "result"]
     spoken = any(2 * sum(len(x.split()) > 2 for x in c.filled) > len(c.cells) for c in results)
@@ -217,11 +226,13 @@ def _tells(
 
 def _is_marked(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]) -> bool:
     """Whether records say which run they are, or what it changed."""
-    numbered = (c for n, c in columns.items() if roles[n] == "id")
     return (
         bool({"time", "code", "rank", "check"} & {*roles.values()})
         or any(part_of(n) in ("change", "hypothesis") for n in roles)
-        or any(c.share(lambda x: any(map(str.isdigit, x))) > 0.5 for c in numbered)
+        or any(
+            roles[n] == "id" and c.share(lambda x: any(map(str.isdigit, x))) > 0.5
+            for n, c in columns.items()
+        )
     )
 
 

@@ -71,7 +71,7 @@ def forged(e: Evidence) -> str:
 
 def crashed(e: Evidence) -> str:
     if e.crash:
-        then = "; mend it, or what the target page says of it, and measure again"
+        then = "; mend it, or what the target page says of it, and measure with `run --again`"
         return (
             f"the change did not measure: {e.crash}"
             if e.has_parent

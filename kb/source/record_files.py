@@ -1,5 +1,9 @@
 """Where records of experiments stand, and what is on file that pages and indexes are read with. Reads none of it: that is `kb.source.records` and `kb.source.notes`."""
 
+from collections.abc import Iterator
+from itertools import islice, product
+from operator import add
+
 from kb.store import Layout, file_digest
 
 FOLDER = "records"
@@ -29,5 +33,12 @@ def missing_sources(layout: Layout) -> list[str]:
         name
         for name in sorted(file.stem for file in (layout.sources / "claims").glob("*.json"))
         if not (layout.sources / name).exists()
-        and not (layout.root / f"{name.replace('--', '/')}.md").exists()
+        and not any((layout.root / page).exists() for page in _pages_of(name))
     ]
+
+
+def _pages_of(name: str) -> Iterator[str]:
+    """Paths of the pages that a name may stand for, in which dashes stand for what parts folders or for themselves."""
+    first, *rest = name.split("--")
+    for marks in islice(product(("/", "--"), repeat=len(rest)), 1 << 8):
+        yield f"{first}{''.join(map(add, marks, rest))}.md"

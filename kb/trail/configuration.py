@@ -6,6 +6,7 @@ Refuses settings that say how a run is watched and filed.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from string import digits
 
 from kb import grouped
 from kb.run.record import Lever
@@ -140,25 +141,33 @@ def _settings(
     """The newest value of every setting of the chain by its key, and the first run of the chain that had it."""
     merged: dict[str, Lever] = {}
     setter: dict[str, Facts] = {}
+    values: dict[str, str] = {}
     refused = _taken_back(outcomes.runs)
     written, points = _written(chain), points_of(outcomes.runs, outcomes.metric)
     for e in (chain[0], *(e for e in chain[1:] if outcomes.gains.get(e.path, 0.0) >= _LEFT)):
         for v in _counted(outcomes, e, written, own=e is chain[0]):
-            key = key_of(v.name)
+            key, value = _family(v)
             # What was measured at another size of work tells nothing of the frontier's.
             elsewhere = points[e.path] != points[chain[0].path] and _WORK.search(key)
-            if not elsewhere and key not in refused and merged.get(key, v).value == v.value:
+            has = not elsewhere and key_of(v.name) not in refused
+            if has and values.setdefault(key, value) == value:
                 setter[key] = e
                 # Of two spellings the one that a command takes.
                 merged[key] = v if v.name.startswith("-") else merged.get(key, v)
     # `a=b` where b is set itself is code that hands it on.
-    code = {*merged, "min", "max"}
+    code = {*merged, *(key_of(v.name) for v in merged.values()), "min", "max"}
     merged = {k: v for k, v in merged.items() if key_of(v.value) not in code}
     dashed = {v.name.lstrip("-").partition("_")[0] for v in merged.values() if v.name[0] == "-"}
     for key, v in merged.items():
         if "_" in v.name and v.name.partition("_")[0] in dashed:
             merged[key] = Lever(f"--{v.name}", v.value)
     return merged, setter
+
+
+def _family(v: Lever) -> tuple[str, str]:
+    """Key and value of a setting; `-O1` beside `-O3` is another value of it."""
+    stem = v.name if v.value or v.name[0] != "-" else v.name.rstrip(digits)
+    return key_of(stem) or key_of(v.name), v.value or v.name.removeprefix(stem)
 
 
 def _taken_back(runs: Sequence[Facts]) -> set[str]:
