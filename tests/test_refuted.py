@@ -308,6 +308,33 @@ def test_what_a_page_says_of_its_outcome_is_read_once_however_many_headings_tell
     assert len(reads) == 1
 
 
+def test_a_hypothesis_page_tells_why_it_failed_where_a_paragraph_opens_with_the_verdict():
+    text = "---\ntype: hypothesis\ntitle: Bigger pages\nstatus: refuted\n---\n# Bigger pages\n\nThe heap is walked at random.\n\n## Where it stands\n\nRefuted for small heaps: the TLB never missed.\n"
+    assert [(s[3], s[4]) for s in said(text, "wiki/hypotheses/pages.md")] == [
+        ("Bigger pages. The heap is walked at random.", "the TLB never missed.")
+    ]
+
+
+def test_headings_of_bold_led_items_group_what_a_list_of_failures_holds():
+    text = (
+        "# Was nicht ging, und warum\n\n## A. Messung\n\n- **Nur die schnellste von drei Messungen.** Das Rauschen blieb. Besser: Median.\n"
+        "- **Ein warmer Zwischenspeicher bei jeder Probe.** Die Streuung wurde größer.\n\n"
+        "## B. Kern\n\n- **Sechzehn Warps je Block.** Register laufen über; der Kern verliert 8 %.\n"
+        "- **Zweistufiges Laden über den L2.** Kein Gewinn in drei Läufen.\n"
+    )
+    assert [(s[3], s[4]) for s in said(text, "wiki/dead-ends.md")] == [
+        ("Nur die schnellste von drei Messungen", "Das Rauschen blieb. Besser: Median."),
+        ("Ein warmer Zwischenspeicher bei jeder Probe", "Die Streuung wurde größer."),
+        ("Sechzehn Warps je Block", "Register laufen über; der Kern verliert 8 %."),
+        ("Zweistufiges Laden über den L2", "Kein Gewinn in drei Läufen."),
+    ]
+
+
+def test_bold_fields_below_a_heading_are_parts_of_the_one_thing_it_names():
+    text = "# Dead ends\n\n## FP8 cache\n\nIt lost 2 % of accuracy.\n\n- **Speed**: 3 % slower\n- **Memory**: half of it\n"
+    assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["FP8 cache"]
+
+
 def test_a_hypothesis_page_that_was_retired_is_a_statement():
     text = "---\ntype: hypothesis\ntitle: Bigger pages\nstatus: retired\n---\n## Statement\n\nPages of 2 MB help.\n\n## Outcome\n\nThe TLB never missed.\n"
     assert [(s[0], s[3], s[4]) for s in said(text, "wiki/hypotheses/pages.md")] == [

@@ -59,8 +59,9 @@ def _card(card: Card, up: str) -> list[str]:
     page = f"[{cell(card.title, 120)}]({href(card.evidence, card.anchor, up=up)})"
     about = ", ".join(filter(None, (card.verdict, card.date, card.delta)))
     moved = f"; moved: {card.direction}" if card.direction else ""
+    behind = cell(card.claim.removeprefix(card.title).lstrip(" .:"), 280)
     return [
-        f"- {page} ({about}):{mark} {cell(card.claim, 280)}",
+        f"- {page} ({about}){':' * bool(mark or behind)}{mark} {behind}".rstrip(),
         *([f"  - because: {cell(card.because, 420)}"] if card.because not in card.claim else ()),
         *([f"  - levers: {levers}{moved}"] if levers else ()),
         f"  - reopen if {cell(card.reopen_if, 200)}",

@@ -13,7 +13,7 @@ from kb import regex
 from kb.page import Page
 from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
-from kb.refuted.statement import CROSSES, reports_failure
+from kb.refuted.statement import CROSSES, is_short, reports_failure
 from kb.refuted.values import plain_words
 from kb.schema import heading_kind
 from kb.text import words_of
@@ -110,7 +110,8 @@ def _name_of(page: Page) -> str:
 
 def _opening(head: Block, name: str) -> str:
     """What a heading says of what stands below it; a page's own title only where it, or the `name` of the page, is nothing else."""
-    return mode_of(head.plain if head.level > 1 or len(head.plain.split()) < 4 else name)
+    alone = head.level > 1 or len(head.plain.split()) < 4
+    return alone and mode_of(head.plain) or mode_of(name * (head.level == 1))
 
 
 def _shape(
@@ -122,9 +123,20 @@ def _shape(
     prose = [b for b in below if b.kind == "paragraph"]
     leads = frozenset(b.line for b in prose if not b.depth and labels.get(b.line))
     kinds = {b.kind for b in below} - {"rule"}
-    grouped = len(leads) > 1 or kinds == {"table"} or deeper and not kinds
+    items = [
+        bool(lead_of(b)) for item, b in pairwise(below) if item.kind == "item" and item.level == 1
+    ]
+    entries = len(items) > 1 and all(items)
+    grouped = len(leads) > 1 or entries or kinds == {"table"} or deeper and not kinds
     tells = not kinds or any(not b.depth or labels.get(b.line) is False for b in prose)
     return leads, grouped, tells
+
+
+def lead_of(block: Block) -> str:
+    """The bold words that open a paragraph and are no name of a field, where they say it not all."""
+    bold = next((s.text for s in block.spans if s.kind == "strong" and s.start == block.start), "")
+    behind = block.plain[len(bold) :].lstrip()
+    return bold if bold and ":" not in (bold[-1], *behind[:1]) and not is_short(behind) else ""
 
 
 def _as_group(kind: str, below: Sequence[Block], groups: Sequence[Set[str]], *, named: bool) -> str:

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from kb.page import Page, document_of
 from kb.refuted.intent import aim_of_text, readable
 from kb.refuted.statement import LONGEST, Statement, cites_on, entry_of, prose_of, reports_failure
-from kb.schema import FAILED, OUTCOME_FIELDS, Verdict, canonical_verdict, field_verdict
+from kb.schema import (
+    FAILED,
+    OUTCOME_FIELDS,
+    Verdict,
+    canonical_verdict,
+    field_verdict,
+    outcome_verdict,
+)
 from kb.text import numbers_in
 from kb.trail.outline import passages_of
 from kb.trail.verdicts import labelled_verdict
@@ -34,16 +41,13 @@ def _is_declined(page: Page, place: str, prose: str) -> bool:
     return page.type == "analysis" or place == "label"
 
 
-def own_failure(page: Page, text: str) -> Iterator[Statement]:
-    """A hypothesis page that says of itself that it failed; a note or decision that does, which may have been declined untried."""
-    place = _says_no(page, text)
-    if not place:
-        return
+def _parts(page: Page, text: str, prose: str) -> tuple[str, str]:
+    """(what was claimed, why it failed): what headings of such names hold, else how the page opens and what stands behind a verdict."""
     document = document_of(text)
     bodies = {
-        s.title.lower(): prose[:500]
+        s.title.lower(): body[:500]
         for s in page.sections
-        if s.level > 1 and (prose := prose_of(document, range(s.start, s.end)))
+        if s.level > 1 and (body := prose_of(document, range(s.start, s.end)))
     }
     claims = ("statement", "hypothesis", "claim")
     reasons = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
@@ -51,10 +55,21 @@ def own_failure(page: Page, text: str) -> Iterator[Statement]:
         next((body for name, body in bodies.items() if name.startswith(names)), "")
         for names in (claims, reasons)
     )
-    is_hypothesis = page.type == "hypothesis"
+    starts = [s.start for s in page.sections if s.level > 1] if page.type == "hypothesis" else []
+    opening = prose_of(document, range(1, min(starts))) if starts else prose
+    led = (p.text.partition(": ") for p in passages_of(text))
+    reports = (report for head, _, report in led if outcome_verdict(head) in FAILED)
+    return claim or opening[:500], because or readable(next(reports, ""))[:500]
+
+
+def own_failure(page: Page, text: str) -> Iterator[Statement]:
+    """A hypothesis page that says of itself that it failed; a note or decision that does, which may have been declined untried."""
+    place = _says_no(page, text)
+    if not place:
+        return
+    document, is_hypothesis = document_of(text), page.type == "hypothesis"
     prose = prose_of(document, range(1, page.lines + 1))
-    if not (claim or is_hypothesis):
-        claim = prose[:500]
+    claim, because = _parts(page, text, prose)
     whole = f"{page.title}. {claim}".strip()
     cites = cites_on(page, range(1, page.lines + 1))
     is_declined = not is_hypothesis and _is_declined(page, place, prose)

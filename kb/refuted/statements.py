@@ -14,7 +14,7 @@ from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
-from kb.refuted.lists import ListPart, mode_of, parts_of
+from kb.refuted.lists import ListPart, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.own_failure import own_failure
 from kb.refuted.rows import CLAIM_HEAD, table_failures
@@ -80,6 +80,8 @@ _STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
 _MORE = "more samples of each side would decide"
 # A longer section tells of more than one try.
 _LONGEST_ATTEMPT = 3000
+# Fewer bytes of bold words in front of an item do not say by themselves what was tried.
+_SHORTEST_LEAD = 20
 # What stands on every page that may hold a table of verdicts, or a statement at all; most do not, and need not be read by blocks.
 _VERDICTS = ("refuted", "rejected", "falsified", "invalid", "discard", "negative")
 _MARKS = (*CROSSES, *_VERDICTS, "vs base", "delta", "speedup", "speed-up", "gain", "&#", "&cross")
@@ -209,7 +211,10 @@ def _of_block(
     elif block.kind == "item" and part.kind == "loose":
         yield from _item(page, lines, part.anchor, f"{part.title}: {entry}", "turned-down")
     elif block.kind == "item" and (is_list or crossed):
-        yield from _item(page, lines, part.anchor, entry, part.mode or "turned-down")
+        name = lead_of(document.blocks[at + 1]) if is_list else ""
+        name *= len(name.encode()) > _SHORTEST_LEAD
+        where, rest = (page, lines, part.anchor), entry.removeprefix(name)
+        yield from _item(*where, rest, part.mode or "turned-down", subject=name.rstrip(" .。"))
     elif mentions:
         # Below an item of a list only what moves a lever of its own is another.
         moves_own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731

@@ -187,7 +187,7 @@ def _bring_nearest(
         text = "\n".join(filter(str.strip, clean(c.text).split("\n")))
         part = "refuted" if why or into.failed(c.path) else "pages"
         if text and not into.says(text):
-            into.words(part, c.path, c.anchor, why=why or c.anchor, text=text, most=most)
+            into.words(part, c.path, c.anchor, why=why or c.anchor or "page", text=text, most=most)
 
 
 def _bring_layers(into: OpenSlice, *, budget: int, cold: bool) -> None:

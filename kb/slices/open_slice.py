@@ -78,7 +78,7 @@ class OpenSlice:
         if (self.beyond or not facts or facts.imported) and self.says(text):
             self._leave(path, anchor, "says the same as another")
             return True
-        if not self.words(part, path, anchor, why=why, text=text):
+        if not self.words(part, path, anchor, why=why or "page", text=text):
             return False
         self.full.add(path)
         return True

@@ -76,7 +76,7 @@ def lines_of(item: Item, *, more: str = "") -> list[str]:
     """An item as it is printed: its page's name and section, why it is here, and every line of its text quoted, captured material in a fence that nothing in it can close."""
     place = f"{item.name}#{item.anchor}" if item.name and item.anchor else item.name or item.anchor
     place = place or item.path.rsplit("/", 1)[-1].removesuffix(".md")
-    is_plain = item.why == place or item.why in item.anchor
+    is_plain = item.why in (place, "page") or item.why in item.anchor
     notes = ", ".join(n for n in ("" if is_plain else item.why, more) if n)
     head, lines = f"- {place} ({notes})" if notes else f"- {place}", item.text.split("\n")
     if not item.quoted:
