@@ -213,6 +213,22 @@ def test_claims_follow_a_page_that_moves(base, kb_command):
     assert "rested on" not in (layout.root / "wiki/concepts/new.md").read_text()
 
 
+def test_a_page_that_went_and_came_back_under_another_path_has_its_claims_on_the_pages_again(base, kb_command):
+    layout = base()
+    quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote="3 rows", source="wiki/a.md", start=0, end=6, packet="p")
+    a, b = layout.root / "wiki/a.md", layout.root / "wiki/b.md"
+    store.write(a, "# A run\n\n3 rows\n")
+    claims.file_claims(layout, [quoted])
+    a.rename(b)
+    build(layout)
+    assert "rested on wiki/a.md: 1" in (layout.root / quoted.page).read_text()
+    b.rename(a)
+    kb_command("mv", "wiki/a.md", "wiki/b.md", cwd=layout.root)
+    build(layout)
+    page = (layout.root / quoted.page).read_text()
+    assert "rested on" not in page and "- It holds 3 rows. ([A run](../b.md)" in page
+
+
 def test_a_move_loses_no_claim_changes_no_quote_and_is_finished_after_it_was_killed(base, kb_command):
     layout = base()
     quoted = claims.Claim(page="wiki/concepts/old.md", section="Limits", claim="It holds 3 rows.", quote='see "wiki/a.md#x"', source="wiki/a.md", start=0, end=6, packet="p")

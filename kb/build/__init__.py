@@ -62,13 +62,13 @@ def build(
     report = _compile(layout, note, again=again)
     missing = source.missing_sources(layout)
     with contextlib.closing(store.state(layout, writable=True)) as db:
-        if missing == (before := json.loads(_meta(db, "missing") or "[]")):
+        if missing == json.loads(_meta(db, "missing") or "[]"):
             return report
         # Loaded late: what reads claims takes as long as a build of a small wiki.
         from kb.ingest.filing import refiled
 
         titles = db.execute("select path, title from standing")
-        refiled(layout, {*missing} ^ {*before}, titles=dict(titles))
+        refiled(layout, titles=dict(titles))
         _put(db, {"missing": json.dumps(missing)})
     return _compile(layout, note, again=True)
 

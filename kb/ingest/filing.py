@@ -15,7 +15,6 @@ from kb.claims import (
     Conflict,
     claims_in,
     conflicts,
-    name_of_file,
     readable_claims,
     withdraw,
 )
@@ -74,15 +73,13 @@ def withdrawn(
     return len(gone), file_pages(layout, changed)
 
 
-def refiled(
-    layout: store.Layout, names: Iterable[str], *, titles: Mapping[str, str]
-) -> tuple[str, ...]:
-    """File anew the pages that rest on sources which went or came back, by the `names` of their files of claims. Returns the pages that
-    this changed: none while a file of claims cannot be read, as what it holds would be lost.
+def refiled(layout: store.Layout, *, titles: Mapping[str, str]) -> tuple[str, ...]:
+    """File anew all pages that claims rest on, where sources went or came back, under another path too. Returns the pages that this
+    changed: none while a file of claims cannot be read, as what it holds would be lost.
     """
     with store.lock(layout, "claims"):
         (held, damaged), (gone, _) = readable_claims(layout), readable_claims(layout, gone=True)
-        pages = {c.page for c in (*held, *gone) if name_of_file(c.source) in names}
+        pages = {c.page for c in (*held, *gone)}
         return (
             ()
             if damaged
