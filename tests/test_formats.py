@@ -1230,6 +1230,11 @@ def test_notes_may_decide_where_no_column_does(log):
     assert counts(told(log("tries.csv", "\n".join(rows))))[:3] == (3, 1, 1)
 
 
+def test_the_first_word_of_a_note_may_decide_where_no_column_does(log):
+    rows = ("commit\trmse\tdescription", "a1b2c3d\t9.2\tbaseline — linear", "b2c3d4e\t8.1\tkeep — depth 6, marginal gain", "exp4\t8.7\tdiscard — new best on train, overfits")
+    assert counts(told(log("tries.tsv", "\n".join(rows))))[:3] == (3, 1, 1)
+
+
 NO_LOGS = {
     "prices.csv": "model,input_usd,output_usd,notes\na-5,5.00,30.00,released in May\na-4,2.50,15.00,\nb-3,1.75,14.00,half for batches\n",
     "machines.csv": "provider,gpu,gpus,vram_gb,usd_per_hour,notes\nx,H1,8,640,98.3,\ny,A1,1,40,3.7,best for dev\nz,R4,1,24,0.44,unreliable\n",

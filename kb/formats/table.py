@@ -5,6 +5,7 @@ fields are.
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from kb.formats.columns import (
+    DECIDED,
     REASON,
     SETTINGS,
     check_outcome,
@@ -42,6 +44,8 @@ UNTOLD = (
     "first line, or say a status with every run; an import files none of them"
 )
 _NO_RUN = "an object that is no run (no status, no number and measurement); skipped"
+# One word in front of what is said of a run.
+_OPENING = re.compile(r"\W*(\w+)(?:\s*:|\s+[—–-])\s")
 _NO_CODE = word_set("none tbd head n/a -")
 # What a row sums up rather than ran.
 _TOTALS = word_set(
@@ -203,8 +207,13 @@ def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | N
             if outcome not in (Outcome.OTHER, Outcome.KEPT):
                 return cell, outcome
     worded = [c for n, c in record.cells.items() if layout.roles.get(n) in ("text", "reason")]
-    # `Tied the weights; diverged, reverted`, where no column decides.
-    word = closing([x for c in worded for x in CLAUSES.split(c)[1:]] * (not layout.statuses))
+    if layout.statuses:
+        return None
+    # `discard — overfits`, and `Tied the weights; diverged, reverted`, where no column decides.
+    opening = next(
+        (m[1] for c in worded if (m := _OPENING.match(c)) and outcome_of(m[1]) in DECIDED), ""
+    )
+    word = opening or closing([x for c in worded for x in CLAUSES.split(c)[1:]])
     return (word, outcome_of(word)) if word else None
 
 
