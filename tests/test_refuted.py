@@ -330,6 +330,13 @@ def test_headings_of_bold_led_items_group_what_a_list_of_failures_holds():
     ]
 
 
+def test_an_item_of_labelled_paragraphs_failed_for_what_stands_behind_its_reason():
+    text = "# Dead ends\n\n## Narrow floats\n\n**The idea.** Half the bytes, twice the speed.\n\n**What was built.** A cast.\n\n**Why it went.** It was 8 % slower.\n"
+    assert [(s[3], s[4]) for s in said(text, "wiki/dead-ends.md")] == [
+        ("Narrow floats", "It was 8 % slower.")
+    ]
+
+
 def test_bold_fields_below_a_heading_are_parts_of_the_one_thing_it_names():
     text = "# Dead ends\n\n## FP8 cache\n\nIt lost 2 % of accuracy.\n\n- **Speed**: 3 % slower\n- **Memory**: half of it\n"
     assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["FP8 cache"]

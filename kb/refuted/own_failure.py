@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from kb.page import Page, document_of
 from kb.refuted.intent import aim_of_text, readable
-from kb.refuted.statement import LONGEST, Statement, cites_on, entry_of, prose_of, reports_failure
+from kb.refuted.statement import (
+    LONGEST,
+    REASONS,
+    Statement,
+    cites_on,
+    entry_of,
+    prose_of,
+    reports_failure,
+)
 from kb.schema import (
     FAILED,
     OUTCOME_FIELDS,
@@ -50,10 +58,9 @@ def _parts(page: Page, text: str, prose: str) -> tuple[str, str]:
         if s.level > 1 and (body := prose_of(document, range(s.start, s.end)))
     }
     claims = ("statement", "hypothesis", "claim")
-    reasons = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
     claim, because = (
         next((body for name, body in bodies.items() if name.startswith(names)), "")
-        for names in (claims, reasons)
+        for names in (claims, REASONS)
     )
     starts = [s.start for s in page.sections if s.level > 1] if page.type == "hypothesis" else []
     opening = prose_of(document, range(1, min(starts))) if starts else prose

@@ -50,6 +50,8 @@ _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
 _BOXES = ("[ ] ", "[x] ", "[X] ", "[-] ")
+# How headings and labels begin below which a page tells what came of it, and why.
+REASONS = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
 CROSSES = "❌✗✘🚫"
 
 

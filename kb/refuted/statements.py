@@ -23,6 +23,7 @@ from kb.refuted.statement import (
     CROSSES,
     LONGEST,
     MOST,
+    REASONS,
     Statement,
     entry_of,
     is_note,
@@ -171,7 +172,8 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         if part.kind == "item":
             prose = prose_of(document, part.lines[1:])[:400]
             about = part.lines, part.anchor, prose, part.mode
-            reported = [*_item(page, *about, subject=part.title)]
+            why = _behind_reason(document, part)
+            reported = [*_item(page, *about, subject=part.title, because=why)]
         elif part.kind == "section" and notes:
             tells_outcome = label_kind(part.title) == "outcome"
             mentions = tells and (tells_outcome or not of_decision)
@@ -277,6 +279,12 @@ def _behind_label(document: Document, part: ListPart) -> str:
     return ""
 
 
+def _behind_reason(document: Document, part: ListPart) -> str:
+    """What an item of labelled paragraphs says behind its last label of a reason."""
+    inside = (p for p in reversed(passages_of(document.text)) if p.line in part.lines)
+    return next((readable(p.behind) for p in inside if p.label.startswith(REASONS)), "")
+
+
 def _failing_words(document: Document) -> tuple[str, ...]:
     """The words that a page's own table of verdicts and what they mean explains as failures."""
     tables = (b.rows for b in document.blocks if b.rows and len(b.rows[0].cells) == 2)
@@ -359,7 +367,7 @@ def _item(
     if mode == "failed" and report in (ReportKind.STAYED, ReportKind.OPEN):
         return
     if mode == "failed" or reports_failure(whole):
-        kind, because = ("principle", text) if subject else ("bullet", because)
+        kind, because = ("principle", because or text) if subject else ("bullet", because)
         about = f"{subject}. {first}" if subject else ""
         statement = statement_in(page, kind, lines, anchor, whole, because=because, about=about)
         yield replace(statement, text=subject) if subject else statement
