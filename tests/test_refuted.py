@@ -317,7 +317,7 @@ def test_a_hypothesis_page_tells_why_it_failed_where_a_paragraph_opens_with_the_
 
 def test_headings_of_bold_led_items_group_what_a_list_of_failures_holds():
     text = (
-        "# Was nicht ging, und warum\n\n## A. Messung\n\n- **Nur die schnellste von drei Messungen.** Das Rauschen blieb. Besser: Median.\n"
+        "# Was nicht ging, und warum\n\nJeder dieser 14 Versuche war langsamer und wurde verworfen.\n\n## A. Messung\n\n- **Nur die schnellste von drei Messungen.** Das Rauschen blieb. Besser: Median.\n"
         "- **Ein warmer Zwischenspeicher bei jeder Probe.** Die Streuung wurde größer.\n\n"
         "## B. Kern\n\n- **Sechzehn Warps je Block.** Register laufen über; der Kern verliert 8 %.\n"
         "- **Zweistufiges Laden über den L2.** Kein Gewinn in drei Läufen.\n"

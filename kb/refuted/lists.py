@@ -94,7 +94,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         if opens and not mode:
             mode, level, items = opens, head.level, head.level + 1
         kind = _kind_of(title, head.level, mode, head.level + 1 if opens else items)
-        kind = _as_group(kind, below, groups, named=len(leads) > 1) if mode else kind
+        kind = _as_group(kind, below, groups, named=len(leads) > 1, deeper=deeper) if mode else kind
         groups += [{*words_of(title)}] * bool(mode)
         # A list without fields may be of anything, unless its heading says what it came to.
         kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
@@ -139,12 +139,16 @@ def lead_of(block: Block) -> str:
     return bold if bold and ":" not in (bold[-1], *behind[:1]) and not is_short(behind) else ""
 
 
-def _as_group(kind: str, below: Sequence[Block], groups: Sequence[Set[str]], *, named: bool) -> str:
+def _as_group(
+    kind: str, below: Sequence[Block], groups: Sequence[Set[str]], *, named: bool, deeper: bool
+) -> str:
     """The kind of a heading of a list of failures by what stands below it: `named` entries that are crossed failed, whatever the heading
-    says of them, and a table of the headings above it counts what stands there.
+    says of them; a table of the headings above it counts what stands there, and prose before `deeper` headings introduces them.
     """
     if named and any(b.plain.startswith((*CROSSES,)) for b in below):
         return "list"
+    if kind == "list" and deeper and not named and {b.kind for b in below} == {"paragraph"}:
+        return "closed"
     return "closed" if any(_names_all(b, groups) for b in below if b.rows) else kind
 
 
