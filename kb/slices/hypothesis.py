@@ -25,6 +25,7 @@ _MISSES = 12
 
 # About what a section costs; pages that an overview looks at; of a line of what notes say failed the matter and its reason.
 _SECTION, _OVERVIEW, _MATTER, _REASON = 200, 60, 160, 280
+_STATED = "select count(*) from card where evidence not in (select path from experiment)"
 
 # Failures in a row after which more of the same is no search.
 _THRASH = 5
@@ -150,10 +151,13 @@ def bring_matches(into: OpenSlice, *, most: int) -> None:
 
 def _bring_statements(into: OpenSlice, *, tokens: int) -> None:
     """What notes say failed, a line each in about so many tokens; where as many runs are on file, pages that answer tell it."""
-    # Late: what makes cards is imported with them, and most targets have runs.
+    view, lines = into.view, []
+    (stated,) = view.db.execute(_STATED).fetchone()
+    if len(view.runs("", last=stated)) >= stated:
+        return
+    # Late: what makes cards is imported with them, and most wikis have runs.
     from kb.refuted import cards
 
-    view, lines = into.view, []
     listed = cards(view.db, target=into.target or None, before=view.moment)
     for c in sorted(listed, key=lambda c: c.date, reverse=True):
         matter, reason = cut(c.title, _MATTER), cut(c.because or c.claim, _REASON)
