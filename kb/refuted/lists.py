@@ -75,7 +75,8 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     blocks, anchors = document.blocks, {s.start: s.anchor for s in page.sections}
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
-    name, labels = _name_of(page), _labels_in(document.text)
+    name = _name_of(page)
+    labels = _labels_in(document, name)
     mode, level, items, outcome, anchor = "", 0, 0, 0, ""
     groups: list[set[str]] = []
     for at, stop in pairwise((*heads, len(blocks))):
@@ -89,12 +90,12 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         items = min(items, max(head.level, level + 1))
         deeper = stop < len(blocks) and blocks[stop].level > head.level
         leads, grouped, has_prose = _shape(below, labels, deeper=deeper)
-        failed = reports_failure(title)
+        failed = bool(mode) and reports_failure(title)
         items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
             mode, level, items = opens, head.level, head.level + 1
         kind = _kind_of(title, head.level, mode, head.level + 1 if opens else items)
-        kind = _as_group(kind, below, groups, named=len(leads) > 1, deeper=deeper) if mode else kind
+        kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=deeper)
         groups += [{*words_of(title)}] * bool(mode)
         # A list without fields may be of anything, unless its heading says what it came to.
         kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
@@ -140,11 +141,19 @@ def lead_of(block: Block) -> str:
 
 
 def _as_group(
-    kind: str, below: Sequence[Block], groups: Sequence[Set[str]], *, named: bool, deeper: bool
+    kind: str,
+    mode: str,
+    below: Sequence[Block],
+    groups: Sequence[Set[str]],
+    *,
+    named: bool,
+    deeper: bool,
 ) -> str:
     """The kind of a heading of a list of failures by what stands below it: `named` entries that are crossed failed, whatever the heading
     says of them; a table of the headings above it counts what stands there, and prose before `deeper` headings introduces them.
     """
+    if not mode:
+        return kind
     if named and any(b.plain.startswith((*CROSSES,)) for b in below):
         return "list"
     if kind == "list" and deeper and not named and {b.kind for b in below} == {"paragraph"}:
@@ -168,8 +177,12 @@ def _kind_of(title: str, level: int, mode: str, items: int) -> str:
     return "list" if level < items else "item" if level == items else "inside"
 
 
-def _labels_in(text: str) -> dict[int, bool]:
-    """Of each paragraph that a label leads, by its line, whether this is a name: it stands there once, and is of no known kind."""
-    labels = [(p.label, p.line) for p in passages_of(text) if p.label]
+def _labels_in(document: Document, name: str) -> dict[int, bool]:
+    """Of each paragraph that a label leads, by its line, whether this is a name: it stands there once, and is of no known kind. Nothing of
+    a page that lists no failures.
+    """
+    if not any(_opening(b, name) for b in document.blocks if b.kind == "heading"):
+        return {}
+    labels = [(p.label, p.line) for p in passages_of(document.text) if p.label]
     counts = Counter(label for label, _ in labels)
     return {line: counts[label] == 1 and not is_known(label) for label, line in labels}

@@ -8,6 +8,7 @@ told is no statement.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from kb.page import Page, document_of
 from kb.page.document import Block, Document
@@ -189,12 +190,14 @@ def _tells_results(document: Document) -> bool:
     """Whether a page tells of tries: one entry in six, at least, reports how something went or gives a figure of a unit or a sign."""
     entries = [entry for at in range(len(document.blocks)) if (entry := entry_of(document, at))]
     telling = (
-        report_in(entry)[0] in (ReportKind.FAILED, ReportKind.STAYED)
-        or "~~" in entry
-        or any(n.unit or n.signed for n in numbers_in(entry))
+        True
         for entry in entries
+        if "~~" in entry
+        or any(n.unit or n.signed for n in numbers_in(entry))
+        or report_in(entry)[0] in (ReportKind.FAILED, ReportKind.STAYED)
     )
-    return 6 * sum(telling) >= len(entries)
+    least = -(-len(entries) // 6)
+    return sum(islice(telling, least)) == least
 
 
 def _of_block(
