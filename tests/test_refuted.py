@@ -340,6 +340,8 @@ def test_an_item_of_labelled_paragraphs_failed_for_what_stands_behind_its_reason
 def test_bold_fields_below_a_heading_are_parts_of_the_one_thing_it_names():
     text = "# Dead ends\n\n## FP8 cache\n\nIt lost 2 % of accuracy.\n\n- **Speed**: 3 % slower\n- **Memory**: half of it\n"
     assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["FP8 cache"]
+    fields = text.replace("**Speed**: 3 % slower", "**速度**：慢了百分之三").replace("**Memory**: half of it", "**内存**：只用一半")
+    assert [s[3] for s in said(fields, "wiki/dead-ends.md")] == ["FP8 cache"]
 
 
 def test_a_hypothesis_page_that_was_retired_is_a_statement():

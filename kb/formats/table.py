@@ -206,9 +206,9 @@ def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | N
             outcome = outcome_of(bare(cell))
             if outcome not in (Outcome.OTHER, Outcome.KEPT):
                 return cell, outcome
-    worded = [c for n, c in record.cells.items() if layout.roles.get(n) in ("text", "reason")]
     if layout.statuses:
         return None
+    worded = [c for n, c in record.cells.items() if layout.roles.get(n) in ("text", "reason")]
     # `discard — overfits`, and `Tied the weights; diverged, reverted`, where no column decides.
     opening = next(
         (m[1] for c in worded if (m := _OPENING.match(c)) and outcome_of(m[1]) in DECIDED), ""

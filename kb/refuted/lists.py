@@ -137,7 +137,8 @@ def lead_of(block: Block) -> str:
     """The bold words that open a paragraph and are no name of a field, where they say it not all."""
     bold = next((s.text for s in block.spans if s.kind == "strong" and s.start == block.start), "")
     behind = block.plain[len(bold) :].lstrip()
-    return bold if bold and ":" not in (bold[-1], *behind[:1]) and not is_short(behind) else ""
+    is_field = not {":", "："}.isdisjoint((bold[-1:], behind[:1]))
+    return "" if is_field or is_short(behind) else bold
 
 
 def _as_group(
