@@ -1,5 +1,6 @@
 """Ingest: packets, leases, replies, filing, records, notes, conflicts. Models answer from loopback; the gate's own cases are in test_gate.py."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -18,7 +19,6 @@ from kb import KbError, claims, store, trail
 from kb.build import build
 from kb.ingest import asking, questions, queue, settling
 from kb.ingest.material import pieces, text_of
-from kb.ingest.settling import second_reader
 from kb.ingest.tasks import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
 from kb.move import move
@@ -434,18 +434,28 @@ def test_a_model_that_fails_leaves_its_packets_open(base):
     assert queue.take(layout, holder="other", now=time.time())
 
 
-def test_a_second_reader_sees_claims_and_quotes_alone_and_its_no_keeps_them_out(base):
-    layout = base()
-    (packet,) = packets_of(layout, "chips")
+def read_by(layout: store.Layout, packet, reply: str, *readings: dict, **fields) -> tuple[str, asking.Expense]:
+    """What a second reader is shown of a reply, and what comes of it and its readings: the last one again where it is asked more."""
     seen = []
 
     def answer(asked, returned):
-        seen.append(asked.text())
-        return queue.ReplyAttempt(by="second", text=json.dumps({"readings": [{"number": 1, "holds": False, "because": "too much"}]}))
+        if asked.task == "verify":
+            seen.append(asked.text(returned=returned))
+        said = readings[min(len(seen), len(readings)) - 1]
+        return queue.ReplyAttempt(by="model", text=json.dumps({"readings": [said]}) if asked.task == "verify" else reply, tokens_in=100)
 
-    done = settled(layout, packet, draft(C3), second=second_reader(layout, lambda p: answer(p, ())))
-    assert "too much" in done.rejected[0].reason and not claims.claims_in(layout)
-    assert C3["claim"] in seen[0] and "## Cerise C2" not in seen[0]
+    queue.offer(layout, [dataclasses.replace(packet, verify=True)])
+    done = worked(layout, answer, **fields)
+    return seen, done
+
+
+def test_a_second_reader_sees_each_quote_in_its_place_and_its_no_goes_back_to_the_writer(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    (seen, *_), done = read_by(layout, packet, draft(C3), {"number": 1, "holds": False, "because": "too much"})
+    assert "too much" in done.settled[1].rejected[0].reason and not claims.claims_in(layout)
+    assert "the second reader: too much" in queue.answers_to(layout, packet.id).attempts[0].reasons[0]
+    assert C3["claim"] in seen and f"⟦{C3['quote']}⟧" in " ".join(seen.split()) and "## Cerise C2" not in seen
 
 
 def test_what_rules_cannot_tell_is_the_second_readers_to_let_in_and_enters_by_nothing_else(base):
@@ -454,10 +464,19 @@ def test_what_rules_cannot_tell_is_the_second_readers_to_let_in_and_enters_by_no
     reworded = {"section": "Noise", "claim": "Ventilation is noisy.", "quote": "The blower whirrs loudly"}
     reply = draft(reworded, path="wiki/concepts/fan.md", title="Fan")
     assert "does not speak of" in settled(layout, packet, reply).rejected[0].reason
-    yes = json.dumps({"readings": [{"number": 1, "holds": True}]})
-    second = second_reader(layout, lambda asked: queue.ReplyAttempt(by="second", text=yes))
-    assert not settled(layout, packet, reply, second=second).rejected
+    queue.forget(layout, packet.id)
+    assert not read_by(layout, packet, reply, {"number": 1, "holds": True})[1].settled[1].rejected
     assert [c.claim for c in claims.claims_in(layout)] == [reworded["claim"]]
+
+
+@pytest.mark.parametrize("first", ({"number": 2, "holds": True}, {"number": 1, "holds": False}, {"number": 1, "holds": False, "because": " "}))
+def test_a_second_reader_who_passes_over_a_claim_or_gives_no_reason_is_asked_again_and_the_writer_is_not(base, first):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    (_, again), done = read_by(layout, packet, draft(C3), first, {"number": 1, "holds": True})
+    assert "claim 1: say once whether it holds" in again
+    assert (len(done.settled), done.tokens_in, len(claims.claims_in(layout))) == (3, 300, 1)
+    assert len(queue.answers_to(layout, packet.id).attempts) == 1
 
 
 REWORDED = {"section": "Noise", "claim": "Ventilation is noisy.", "quote": "The blower whirrs loudly"}
@@ -514,6 +533,55 @@ def test_a_second_reader_that_fails_loses_no_reply(base, kb_command):
     kb_command("ingest", "fan", "--verify", "--with", "command", "--command", once, cwd=layout.root, ok=(0, 1))
     waiting = json.loads(kb_command("review", "--format", "json", cwd=layout.root, ok=(1,)).stdout)["waiting"]
     assert [(row["what"], row["reasons"]) for row in waiting] == [("undecided", [f"{REWORDED['claim']}: waits for the second reader"])]
+
+
+BY_COMMAND = ("ingest", "fan", "--with", "command", "--command", "sh -c 'if grep -q \"# Does each quote\"; then cat yes.json; else cat first.json; fi'")
+
+
+@pytest.mark.parametrize(
+    ("options", "config", "entered"),
+    [((), "", 1), (("--no-verify",), "", 0), ((), "\n[model]\nverify = false\n", 0), (("--verify",), "\n[model]\nverify = false\n", 1)],
+)
+def test_what_models_answer_is_read_a_second_time_unless_that_is_not_wanted(base, kb_command, options, config, entered):
+    layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
+    (layout.root / "kb.toml").write_text((layout.root / "kb.toml").read_text() + config)
+    (layout.root / "first.json").write_text(FAN)
+    (layout.root / "yes.json").write_text(json.dumps({"readings": [{"number": 1, "holds": True}]}))
+    told = [
+        json.loads(kb_command(*BY_COMMAND, *options, *more, "--format", "json", cwd=layout.root, ok=(0, 1)).stdout)
+        for more in (("--estimate", "--price-read", "1"), ())
+    ]
+    assert [row["packets"] for row in told] == [1 + entered] * 2, "the estimate counts the second reading, and so does the ledger"
+    assert len(claims.claims_in(layout)) == entered
+    again = json.loads(kb_command(*BY_COMMAND, "--estimate", "--format", "json", cwd=layout.root).stdout)
+    assert again["packets"] == (0 if entered or config else 1), "what rules doubt is read where a reader is wanted later"
+
+
+def test_an_agents_reply_is_settled_at_once_unless_it_is_to_be_verified(base, kb_command):
+    layout = base()
+    kb_command("ingest", "chips", cwd=layout.root)
+    assert "1 claims entered" in answered_by_command(kb_command, layout, draft(C3))[1]
+
+
+LONG = "# Kernels\n\nBy Ada Prins.\n\n## Runs\n\nTimes in ms, best of nine.\n\n| pass | plain | fused |\n|---|---|---|\n" + "".join(
+    f"| pass number {n} of the whole pipeline | {n + 100} | {n} |\n" for n in range(60)
+)
+
+
+def test_a_quote_is_shown_with_what_introduces_its_table_and_says_who_speaks_and_nothing_of_other_sections():
+    text = f"{LONG}\n## Later\n\nNothing of this ⟦holds⟧.\n"
+    shown, later = (claims.Captured(text).place_of(claims.Captured(text).find(q)) for q in ("pass number 40 of the whole pipeline | 140 | 40", "Nothing of this"))
+    assert "Times in ms, best of nine.\n\n| pass | plain | fused |" in shown and "\n…\n" in shown
+    assert "| ⟦pass number 40 of the whole pipeline | 140 | 40⟧ |" in shown and "## Later" not in shown and len(shown) < 2200
+    assert later == "## Later\n\n⟦Nothing of this⟧ [holds].\n"
+
+
+def test_a_long_paragraph_is_cut_between_its_sentences():
+    sentence = "The second pass reads {} rows again. "
+    text = "".join(sentence.format(n) for n in range(200))
+    shown = claims.Captured(text).place_of(claims.Captured(text).find("reads 100 rows"))
+    assert shown.startswith("The second pass reads 0 rows") and "\n…\nThe second pass" in shown and shown.rstrip().endswith("again.")
+    assert "The second pass ⟦reads 100 rows⟧ again." in shown and len(shown) < 2000
 
 
 def test_rules_alone_extract_sentences_with_figures_word_for_word(base):

@@ -10,6 +10,9 @@ __all__ = ["Captured", "Cell", "Span"]
 
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
+# Of its section a reader of a quote sees so many characters before and behind it; of a paragraph or table that begins before them so many
+# on both sides of where it does.
+_BEFORE, _BEHIND, _LEAD = 900, 400, 300
 # A heading is a line of at most so many characters.
 _TITLE = 80
 # A blank line always ends a sentence; a mark does where a capital, a digit or a quote follows.
@@ -22,6 +25,9 @@ _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 # The line of dashes below the head of a table, and what parts columns that stand apart by blanks alone, as on a printed page.
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+_SECTIONS = tuple(f"\n{'#' * depth} " for depth in range(1, 7))
+# A source marks no quote in itself.
+_UNMARKED = str.maketrans("⟦⟧", "[]")
 # Heads of a column that counts the rows of its table.
 _COUNTS = ("", "#", "no", "nr", "id", "index")
 
@@ -97,6 +103,25 @@ class Captured:
             for row, quoted in rows
             for text, header in zip(row[at + 1 :], headers[at + 1 :], strict=False)
         )
+
+    def place_of(self, span: Span) -> str:
+        """The quote between ⟦ and ⟧ among the sentences and lines of its section, bounded; of a paragraph or table that begins before these
+        its beginning, with what leads to it.
+        """
+        text, low, high = self.text, span.start - _BEFORE, span.end + _BEHIND
+        opening = max(text.rfind(mark, 0, span.start) for mark in _SECTIONS) + 1
+        ends = (text.find(mark, span.end) for mark in _SECTIONS)
+        closing = min((at for at in ends if at >= 0), default=len(text))
+        cuts = [m.end() for m in _SENTENCE_END.finditer(text, max(low, opening), high)]
+        start = (
+            opening if low <= opening else min((c for c in cuts if c <= span.start), default=low)
+        )
+        end = closing if high >= closing else max((c for c in cuts if c >= span.end), default=high)
+        block = self.block_around(span).start
+        lead = (max(opening, block - _LEAD), min(start, block + _LEAD)) if block < start else (0, 0)
+        bounds = (lead, (start, span.start), (span.start, span.end), (span.end, end))
+        marked = "{}\n…\n{}⟦{}⟧{}".format(*(text[a:b].translate(_UNMARKED) for a, b in bounds))
+        return marked.removeprefix("\n…\n")
 
     def _lines_around(self, span: Span) -> Span:
         end = self.text.find("\n", span.end)

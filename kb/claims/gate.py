@@ -32,8 +32,9 @@ class Quotable:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRuling:
-    """Whether a claim stands: where its quote stands in which text, what stands above that (`about`: headings, the head of a table), and
-    the reason why it does not enter. `undecided` says that the reason is a doubt about the wording: a second reader may let it in.
+    """Whether a claim stands: where its quote stands in which text, what stands above that (`about`: headings, the head of a table) and
+    around it (`place`), and the reason why it does not enter. `undecided` says that the reason is a doubt about the wording: a second
+    reader may let it in.
     """
 
     origin: str = ""
@@ -41,6 +42,7 @@ class ClaimRuling:
     reason: str = ""
     about: str = ""
     undecided: bool = False
+    place: str = ""
 
 
 def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotable]) -> ClaimRuling:
@@ -65,7 +67,14 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
     refusal = next(filter(None, (check(case) for check in CHECKS)), "")
     doubt = "" if refusal else next(filter(None, (check(case) for check in DOUBTS)), "")
     stands = Span(passage.start + span.start, passage.start + span.end)
-    return ClaimRuling(passage.origin, stands, refusal or doubt, case.about, undecided=bool(doubt))
+    return ClaimRuling(
+        passage.origin,
+        stands,
+        refusal or doubt,
+        case.about,
+        undecided=bool(doubt),
+        place=passage.captured.place_of(span),
+    )
 
 
 _MARKUP = re.compile(

@@ -36,10 +36,10 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class RuledClaim:
-    """A claim that no rule refuses: what stands above its quote, and the doubt that rules leave, or nothing."""
+    """A claim that no rule refuses: what stands above its quote and around it, and the doubt that rules leave, or nothing."""
 
     claim: Claim
-    about: str
+    place: str
     doubt: str
 
 
@@ -138,7 +138,8 @@ def admission_of(
                 refused.append(Rejection(draft.path, item.claim, reason))
             else:
                 doubt = "" if entered_before else ruling.reason
-                ruled.append(RuledClaim(_claim(item, draft, ruling, packet), ruling.about, doubt))
+                place = f"under: {ruling.about}\n\n{ruling.place}"
+                ruled.append(RuledClaim(_claim(item, draft, ruling, packet), place, doubt))
     return Admission(tuple(drafts), tuple(ruled)).without(refused)
 
 

@@ -18,7 +18,8 @@ from kb.ingest.admission import passages_of
 from kb.ingest.material import CHARS_PER_TOKEN
 from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, answers_to, give_back, is_open, queued, take
-from kb.ingest.settling import SecondReader, Settlement, settle
+from kb.ingest.settling import Settlement, settle_answer
+from kb.ingest.tasks import Drafts, task_named
 from kb.model import Endpoint, ModelError, Prompt, ask, ask_command
 from kb.text import number_of, numbers_in, sentences_of, unit_of
 
@@ -26,6 +27,9 @@ Answerer = Callable[[Packet, tuple[str, ...]], ReplyAttempt]
 
 # What a reply costs: the recorded ones to the articles of the shipped knowledge base are .43 of their material, no one shorter than this.
 _REPLY_SHARE, _SHORTEST_REPLY = 0.43, 150
+# What their second reading costs: the task with its form, and of the material what is shown again and what is answered, by the claims in
+# those replies.
+_QUESTION, _READING_SHARE, _VERDICT_SHARE = 1300, 1.8, 0.12
 # A sentence that gives a named thing one quantity and says no more: the C3 has a bandwidth of 2 TB/s, or has 32 GB of HBM; the bandwidth
 # of the C3 is 2 TB/s.
 _NAMED, _MEASURE = r"(?:\S*[A-Z\d]\S* ?)+\b", r"(?:(?!(?:and|or|no|of)\b)[A-Za-z-]+ ?){1,4}\b"
@@ -64,12 +68,19 @@ class Expense:
     left: int
 
 
-def estimate_of(packets: Iterable[Packet]) -> tuple[int, int]:
-    """Tokens that packets would take, read and written."""
-    packets = tuple(packets)
+def estimate_of(
+    packets: Iterable[Packet], *, read_again: Iterable[Packet] = ()
+) -> tuple[int, int, int]:
+    """How many packets there are with those of a second reader of the replies to some, where these hold claims; and the tokens that all
+    would take, read and written.
+    """
+    packets, second = tuple(packets), [p for p in read_again if task_named(p.task).form is Drafts]
     quoted = (sum(len(m.text) for m in p.material) / CHARS_PER_TOKEN for p in packets)
     written = sum(max(_SHORTEST_REPLY, int(_REPLY_SHARE * tokens)) for tokens in quoted)
-    return sum(p.tokens for p in packets), written
+    shown = sum(len(m.text) for p in second for m in p.material) / CHARS_PER_TOKEN
+    read = sum(p.tokens for p in packets) + int(_QUESTION * len(second) + _READING_SHARE * shown)
+    written += int(_SHORTEST_REPLY * len(second) + _VERDICT_SHARE * shown)
+    return len(packets) + len(second), read, written
 
 
 def by_endpoint(endpoint: Endpoint) -> Answerer:
@@ -159,19 +170,22 @@ def answered(
     clock: Callable[[], float],
     today: str,
     price: Price = Price(),
-    most_cost: float | None = None,
+    most_cost: float = -1.0,
     at_once: int = 4,
     task: str = "",
-    second: SecondReader | None = None,
+    verify: bool = False,
     note: Callable[[str], None] = lambda text: None,
 ) -> Expense:
-    """Work the queue empty: each packet asked, and once more with reasons where it is returned. Stops asking beyond `most_cost`.
+    """Work the queue empty: each packet asked, and once more with reasons where it is returned; of one task, where it is named, and where
+    it is to `verify` what a second reader is asked of that. Stops asking beyond `most_cost`, unless that is
+    below 0.
 
     A model that fails leaves its packet open for the next run. Filing is done here, by one thread; only the asking is concurrent.
     """
     settled = list[Settlement]()
     failed = dict[str, str]()
     spent = [0, 0]
+    tasks = ("verify", task) if verify and task else (task,)
 
     def reply_to(packet: Packet) -> ReplyAttempt | ModelError:
         before = answers_to(layout, packet.id)
@@ -180,7 +194,7 @@ def answered(
         except ModelError as error:
             return error
 
-    def leased() -> list[Packet]:
+    def leased(task: str) -> list[Packet]:
         """Up to `at_once` packets, each under a lease of its own name so that one worker may hold several."""
         names = (f"{holder}#{n}" for n in range(at_once))
         taken = (
@@ -189,9 +203,9 @@ def answered(
         return [packet for packet in taken if packet]
 
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        while batch := leased():
-            cost = price.of(*spent) + price.of(*estimate_of(batch))
-            if most_cost is not None and cost > most_cost:
+        while batch := next(filter(None, map(leased, tasks)), None):
+            cost = price.of(*spent) + price.of(*estimate_of(batch)[1:])
+            if 0 <= most_cost < cost:
                 for packet in batch:
                     give_back(layout, packet.id)
                 break
@@ -203,10 +217,10 @@ def answered(
                     continue
                 spent[0] += reply.tokens_in
                 spent[1] += reply.tokens_out
-                done = settle(layout, db, packet, reply, today=today, second=second)
+                done = settle_answer(layout, db, packet, reply, today=today)
                 settled.append(done)
                 counts = f"{len(done.admitted)} claims entered, {len(done.rejected)} returned"
                 note(f"{packet.id}: {done.state}, {counts}")
-    left = sum(is_open(layout, packet.id) for packet in queued(layout, task=task))
+    left = sum(is_open(layout, p.id) for t in tasks for p in queued(layout, task=t))
     failures = tuple(f"{name}: {reason}" for name, reason in failed.items())
     return Expense(tuple(settled), *spent, failures, left)

@@ -74,15 +74,19 @@ def _file(layout: store.Layout, name: str, kind: str = "") -> Path:
 
 
 def offer(layout: store.Layout, packets: Iterable[Packet]) -> tuple[int, int]:
-    """Put packets on the queue. Returns how many are open there now of these, and how many were answered before."""
+    """Put packets on the queue. Returns how many are open there now of these, and how many were answered before. What waits undecided
+    stands there as well, for the reader who settles it.
+    """
     wanted = {p.id: p for p in packets}
     with store.lock(layout, "packets"):
-        todo = [p for p in wanted.values() if is_open(layout, p.id)]
+        known = ((p, answers_to(layout, p.id)) for p in wanted.values())
+        todo = [p for p, answers in known if not (answers and answers.entered)]
         for packet in todo:
             file, data = _file(layout, packet.id), store.to_json(packet)
             if not file.is_file() or store.file_digest(file) != store.digest_of(data):
                 store.write(file, data, durable=False)
-    return len(todo), len(wanted) - len(todo)
+        count = sum(is_open(layout, p.id) for p in todo)
+    return count, len(wanted) - count
 
 
 def is_open(layout: store.Layout, name: str) -> bool:

@@ -1,12 +1,13 @@
 """What becomes of a reply: read, put before the gate, kept, and where it enters filed. The one way into the knowledge base for drafts.
 
 A reply is kept before anything follows from it, and all that follows is made anew from what is kept: killed at any instant, the next
-run files what entered and asks for nothing twice. A second reader sees each claim that no rule refuses beside its quote, and what stands
-above that, and nothing else; what it cannot read, or passes over, lets nothing in.
+run files what entered and asks for nothing twice. A second reader sees each claim that no rule refuses, its quote marked in its place, and
+what stands above that, and nothing else; it is asked by a packet of its own, and what it leaves unread lets nothing in.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -28,13 +29,22 @@ from kb.ingest.packets import Packet
 from kb.ingest.questions import file_notes, note_reasons
 from kb.ingest.queue import ReplyAttempt, answers_to, offer, packet_at, record
 from kb.ingest.tasks import Drafts, IndexNotes, SecondReadings, Unreadable, read_reply, task_named
-from kb.model import ModelError
 from kb.packs import PackParts, strategy_reasons
 from kb.schema import Verdict, field_verdict
-from kb.source import INDEXES, FiledRecord, PageRecord, QuotedLever, QuotedMetric, path_of_record
+from kb.source import (
+    INDEXES,
+    FiledRecord,
+    PageRecord,
+    QuotedLever,
+    QuotedMetric,
+    path_of_record,
+    source_at,
+)
 from kb.text import fold, numbers_in, unit_of
 
 ROLES = ("moved", "held", "mentioned")
+# So much of the beginning of a source is shown to a second reader: its title, who wrote it, when.
+_OPENING = 300
 
 
 def record_reasons(record: PageRecord) -> Iterator[str]:
@@ -101,10 +111,6 @@ class Settlement:
     pages: tuple[str, ...]
 
 
-# Says of the claims that no rule refuses which ones do not enter.
-SecondReader = Callable[[Packet, tuple[RuledClaim, ...]], tuple[Rejection, ...]]
-
-
 def settle(
     layout: store.Layout,
     db: sqlite3.Connection,
@@ -112,21 +118,21 @@ def settle(
     attempt: ReplyAttempt,
     *,
     today: str,
-    second: SecondReader | None = None,
+    verify: bool = False,
     decided: bool = False,
 ) -> Settlement:
     """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are.
 
-    A `second` reader has the last word on what rules do not refuse; without one their doubts have it, until a person has `decided`. What
-    they doubt of an index's prose is asked once more before.
+    Where it is to `verify`, a second reader has the last word on what rules do not refuse, and all of it waits for that; else their doubts
+    have it, until a person has `decided`. What they doubt of an index's prose is asked once more before.
     """
     admission = ruling_of(layout, db, packet, attempt.text)
     unread = any(not (r.page or r.claim) for r in admission.rejected)
     if decided:
         certain = tuple(r for r in admission.rejected if not r.undecided)
         admission = replace(admission, rejected=certain)
-    elif second and admission.ruled:
-        admission = admission.without(second(packet, admission.ruled))
+    elif verify and admission.ruled:
+        admission = admission.without(_second_reading(layout, packet, admission.ruled))
     else:
         admission = admission.without(admission.doubts)
     rejected = admission.rejected
@@ -136,7 +142,7 @@ def settle(
     kept = msgspec.structs.replace(
         attempt,
         reasons=tuple(": ".join(filter(None, (r.claim or r.page, r.reason))) for r in rejected),
-        undecided=any(open_ones) if second else bool(open_ones) and all(open_ones),
+        undecided=any(open_ones) if verify else bool(open_ones) and all(open_ones),
         unread=unread,
     )
     answers = record(layout, packet, kept)
@@ -176,7 +182,17 @@ def _reasons(reply: object, passages: tuple[Quotable, ...]) -> Iterable[str]:
             return record_reasons(reply)
         case PackParts():
             return strategy_reasons(reply, passages)
+        case SecondReadings():
+            return _unread(reply, passages)
     return ()
+
+
+def _unread(reply: SecondReadings, passages: tuple[Quotable, ...]) -> Iterator[str]:
+    """Claims that a second reader passes over, reads twice, or denies without a word that their writer could act on."""
+    for name in (p.origin for p in passages if p.origin.startswith("claim ")):
+        read = [r.holds or r.because.strip() for r in reply.readings if f"claim {r.number}" == name]
+        if len(read) != 1 or not all(read):
+            yield f"{name}: say once whether it holds, and where it does not, because of what"
 
 
 def _missing_quotes(reply: object, passages: tuple[Quotable, ...]) -> Iterator[str]:
@@ -248,42 +264,6 @@ def refile(
     return tuple(dict.fromkeys(changed))
 
 
-# Answers the question at once, or (None) leaves it to whoever takes it from the queue.
-Ask = Callable[[Packet], ReplyAttempt | None]
-
-
-def second_reader(layout: store.Layout, ask: Ask) -> SecondReader:
-    """A reader who is asked by `ask`; where that leaves the question open, or fails, the claims wait undecided."""
-
-    def doubts(packet: Packet, ruled: tuple[RuledClaim, ...]) -> tuple[Rejection, ...]:
-        question = _question(layout, packet, ruled)
-        known = answers_to(layout, question.id)
-        try:
-            attempt = known.attempts[-1] if known and known.entered else ask(question)
-        except ModelError:
-            attempt = None  # The reply that it was to read is kept; the next run with --verify asks again.
-        if attempt is None:
-            waits = "waits for the second reader"
-            return tuple(
-                Rejection(r.claim.page, r.claim.claim, waits, undecided=True) for r in ruled
-            )
-        reasons = _doubts(attempt.text, ruled)
-        unread = tuple(r.reason for r in reasons if not r.page)
-        record(layout, question, msgspec.structs.replace(attempt, reasons=unread))
-        return reasons
-
-    return doubts
-
-
-def waiting_reader(layout: store.Layout) -> SecondReader:
-    """A reader who takes the question from the queue (`kb packet next --task verify`)."""
-
-    def ask(question: Packet) -> None:
-        offer(layout, [question])
-
-    return second_reader(layout, ask)
-
-
 def settle_answer(
     layout: store.Layout,
     db: sqlite3.Connection,
@@ -293,44 +273,54 @@ def settle_answer(
     today: str,
 ) -> Settlement:
     """Settle what came from the queue; readings of a second reader settle the packet whose claims they read."""
-    second = waiting_reader(layout)
-    if packet.task != "verify":
-        chosen = second if packet.verify else None
-        return settle(layout, db, packet, attempt, today=today, second=chosen)
-    done = settle(layout, db, packet, attempt, today=today)
-    read = answers_to(layout, packet.subject)
-    if done.rejected or read is None:
+    done = settle(layout, db, packet, attempt, today=today, verify=packet.verify)
+    read = answers_to(layout, packet.subject) if packet.task == "verify" else None
+    if done.rejected or read is None or read.entered:
         return done
-    return settle(
-        layout, db, packet_at(layout, read.packet), read.attempts[-1], today=today, second=second
+    of = packet_at(layout, read.packet)
+    return settle(layout, db, of, read.attempts[-1], today=today, verify=True)
+
+
+def _second_reading(
+    layout: store.Layout, packet: Packet, ruled: tuple[RuledClaim, ...]
+) -> tuple[Rejection, ...]:
+    """What the second reader does not find in the quotes; all of it where that was not read yet: the question goes on the queue."""
+    question = _question(layout, packet, ruled)
+    known = answers_to(layout, question.id)
+    if known is None or not known.entered:
+        offer(layout, [replace(packet, verify=True), question])
+        waits = "waits for the second reader"
+        return tuple(Rejection(r.claim.page, r.claim.claim, waits, undecided=True) for r in ruled)
+    readings = read_reply(known.attempts[-1].text, SecondReadings).readings
+    because = {r.number: r.because for r in readings if not r.holds}
+    return tuple(
+        Rejection(r.claim.page, r.claim.claim, f"the second reader: {because[number]}")
+        for number, r in enumerate(ruled, 1)
+        if number in because
     )
 
 
 def _question(layout: store.Layout, packet: Packet, ruled: tuple[RuledClaim, ...]) -> Packet:
-    texts = (
-        f"{r.claim.quote}\n\nIt stands under: {r.about}" if r.about else r.claim.quote
-        for r in ruled
-    )
-    shown = (
-        Excerpt(f"claim {n}", r.claim.claim, r.claim.start, r.claim.end, text)
-        for n, (r, text) in enumerate(zip(ruled, texts, strict=True), 1)
-    )
-    return questions.packet(layout, "verify", packet.id, shown)
-
-
-def _doubts(text: str, ruled: tuple[RuledClaim, ...]) -> tuple[Rejection, ...]:
-    """What the second reader does not find in the quotes; one reason without a page where its reply cannot be read."""
-    try:
-        readings = {r.number: r for r in read_reply(text, SecondReadings).readings}
-    except Unreadable as error:
-        return (Rejection("", "", f"the second reader: {error}"),)
-    read = ((r.claim, readings.get(number)) for number, r in enumerate(ruled, 1))
-    return tuple(
-        Rejection(
-            claim.page,
-            claim.claim,
-            f"the second reader: {reading.because or 'not in the quote' if reading else 'passed it over'}",
+    openings = {m.origin: _opening(layout, m) for m in reversed(packet.material)}
+    claims = (
+        Excerpt(
+            f"claim {n}",
+            r.claim.claim,
+            r.claim.start,
+            r.claim.end,
+            f"From {r.claim.source}, {r.place}",
         )
-        for claim, reading in read
-        if reading is None or not reading.holds
+        for n, r in enumerate(ruled, 1)
     )
+    shown = (openings[origin] for origin in sorted({r.claim.source for r in ruled}))
+    return questions.packet(layout, "verify", packet.id, (*shown, *claims))
+
+
+def _opening(layout: store.Layout, material: Excerpt) -> Excerpt:
+    """What names the source of a material: its title, its authors where they are known, and the beginning of its text where it is there."""
+    parts = [material.title]
+    with suppress(KbError):
+        parts.append(source_at(layout, material.origin.removeprefix("sources/")).authors)
+    text = material.text[:_OPENING] if material.start == 0 else ""
+    head = "\n".join([*filter(None, parts), "", text]).rstrip()
+    return replace(material, title="the source", end=material.start + len(text), text=head)

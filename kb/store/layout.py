@@ -140,6 +140,7 @@ class Config:
     model_url: str = ""
     model_name: str = ""
     model_command: str = ""
+    model_verify: bool = True
 
 
 # kb.toml key -> Config field
@@ -156,7 +157,12 @@ _KEYS = {
         "shell": "site_shell",
         "overrides": "site_overrides",
     },
-    "model": {"url": "model_url", "name": "model_name", "command": "model_command"},
+    "model": {
+        "url": "model_url",
+        "name": "model_name",
+        "command": "model_command",
+        "verify": "model_verify",
+    },
 }
 
 

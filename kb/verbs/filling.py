@@ -25,7 +25,7 @@ from kb.ingest.asking import (
 )
 from kb.ingest.packets import Packet
 from kb.ingest.queue import WAITS, all_answers
-from kb.ingest.settling import SecondReader, refile, second_reader, settle, waiting_reader
+from kb.ingest.settling import refile, settle
 from kb.ingest.tasks import file_prompts
 from kb.model import Endpoint
 from kb.text import cut, head_of
@@ -66,7 +66,10 @@ class Filling:
     )
     at_once: int = option("packets asked at a time (default 4)", default=4)
     verify: bool = flag(
-        "let a second reader (the same filler, or whoever takes it from the queue) read each claim beside its quote"
+        "let a second reader read each claim beside its quote: with agent and none whoever takes it from the queue; with api and command the same filler, which does so anyway"
+    )
+    no_verify: bool = flag(
+        "with api and command: no second reader, rules alone decide (default: [model] verify)"
     )
 
 
@@ -123,62 +126,65 @@ def _text(i: Ingested) -> str:
 def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Ingested:
     """Ask what is wanted and not answered yet, and file what enters; only say what it would take where an estimate is asked."""
     layout = caller.layout
-    answer = _answerer(request, layout)
+    answer, verify = _answerer(request, layout), _verifies(request, layout)
     price = Price(request.price_read, request.price_written)
     caller.build()
     db = store.state(layout)
     try:
         packets, passed_over = wanted(db)
         todo = [p for p in packets if queue.is_open(layout, p.id)]
-        if request.estimate:
-            read, written = estimate_of(todo)
-            return Ingested(
-                len(todo),
-                replayed=len(packets) - len(todo),
-                tokens_in=read,
-                tokens_out=written,
-                cost=price.of(read, written),
-                left=len(todo),
-                passed_over=passed_over,
-                estimated=True,
-            )
-        file_prompts(layout)
         answers = [(p, a) for p in packets if (a := queue.answers_to(layout, p.id))]
-        settled = [(p, a.attempts[-1].text) for p, a in answers if a.entered]
-        pages = list(refile(layout, db, settled, today=caller.today))
-        second = _second(request, layout, answer)
-        for packet, kept in answers:
-            if second and kept.state == "undecided":
-                done = settle(
-                    layout, db, packet, kept.attempts[-1], today=caller.today, second=second
-                )
-                pages += done.pages
-        queue.offer(layout, (replace(p, verify=request.verify) for p in todo))
+        unread = [p for p, a in answers if verify and a.state == "undecided"]
+        if request.estimate:
+            count, *tokens = estimate_of(todo, read_again=[*todo, *unread] if verify else ())
+            return Ingested(
+                count, len(packets) - len(todo), *tokens, price.of(*tokens), left=count, passed_over=passed_over, estimated=True
+            )  # fmt: skip
+        file_prompts(layout)
+        pages = _refiled(layout, db, answers, verify=verify, today=caller.today)
+        replayed = sum(a.entered for _, a in answers)
+        queue.offer(layout, (replace(p, verify=verify) for p in todo))
         if answer is None:
             return Ingested(
-                replayed=len(settled),
+                replayed=replayed,
                 review=_waiting(layout),
                 left=len(todo),
                 pages=tuple(pages),
                 passed_over=passed_over,
-                words=_NEXT if todo else (),
+                words=_NEXT * bool(todo or unread),
             )
         ledger = answered(
             layout, db, answer,
             holder=f"{os.uname().nodename}-{os.getpid()}", clock=time.time, today=caller.today, price=price,
-            most_cost=request.most_cost if request.most_cost >= 0 else None, at_once=max(1, request.at_once), task=task,
-            second=second, note=caller.talk,
+            most_cost=request.most_cost, at_once=max(1, request.at_once), task=task,
+            verify=verify and request.with_ != "none", note=caller.talk,
         )  # fmt: skip
     finally:
         db.close()
     caller.build()
     pages += [page for s in ledger.settled for page in s.pages]
     return Ingested(
-        len(ledger.settled), len(settled), ledger.tokens_in, ledger.tokens_out, price.of(ledger.tokens_in, ledger.tokens_out),
+        len(ledger.settled), replayed, ledger.tokens_in, ledger.tokens_out, price.of(ledger.tokens_in, ledger.tokens_out),
         sum(len(s.admitted) for s in ledger.settled), sum(s.state == "returned" for s in ledger.settled), _waiting(layout), ledger.left,
         tuple(dict.fromkeys(pages)), ledger.failed, passed_over,
         words=_left_by_rules(todo) if request.with_ == "none" else (),
     )  # fmt: skip
+
+
+def _refiled(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    answers: Iterable[tuple[Packet, queue.Answers]],
+    *,
+    verify: bool,
+    today: str,
+) -> list[str]:
+    """File what entered before, and put what rules doubt before a second reader. Returns the pages that this changed."""
+    last = [(p, a.attempts[-1], a.state) for p, a in answers]
+    pages = refile(layout, db, [(p, r.text) for p, r, s in last if s == "answered"], today=today)
+    doubted = [(p, r) for p, r, state in last if verify and state == "undecided"]
+    read = (settle(layout, db, p, r, today=today, verify=True).pages for p, r in doubted)
+    return [*pages, *(page for changed in read for page in changed)]
 
 
 def _left_by_rules(packets: Iterable[Packet]) -> tuple[str, ...]:
@@ -201,10 +207,10 @@ def _waiting(layout: store.Layout) -> int:
     return sum(a.state in WAITS and a.task != "verify" for a in all_answers(layout))
 
 
-def _second(request: Filling, layout: store.Layout, answer: Answerer | None) -> SecondReader | None:
-    if not request.verify:
-        return None
-    return second_reader(layout, lambda p: answer(p, ())) if answer else waiting_reader(layout)
+def _verifies(request: Filling, layout: store.Layout) -> bool:
+    """Whether a second reader is asked: whenever models answer, as rules do not see what words mean, unless that is not wanted."""
+    usual = request.with_ in ("api", "command") and layout.config.model_verify
+    return request.verify or usual and not request.no_verify
 
 
 def _answerer(request: Filling, layout: store.Layout) -> Answerer | None:
