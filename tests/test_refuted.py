@@ -9,6 +9,7 @@ from kb import page, refuted, store, trail
 from kb.build import build
 from kb.refuted.statements import RunAim, Statement, statements_of
 from kb.trail.facts import from_row
+from kb.trail.outline import passages_between, passages_of
 
 RUN = """---
 title: "{title}"
@@ -764,3 +765,18 @@ def test_a_table_that_names_no_heading_closes_no_list(rows):
 def test_below_a_heading_of_bullets_alone_each_that_reports_a_failure_is_one():
     text = "# Dead ends\n\n## Tools\n\n- Sampler that switches its rate: too slow, deleted.\n- A bit needs two blocks ahead.\n\n## Huge pages: -4 %\n\n- The walk is cached.\n"
     assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["Tools: Sampler that switches its rate: too slow, deleted.", "Huge pages: -4 %"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failed"),
+    [("failed, it lost 1 % as the cache missed.", True), ("kept, 3 % faster. Rejected variants: unroll by 8.", False), ("supported. Discarded: the second half.", False)],
+)
+def test_the_first_sentence_behind_a_label_that_gives_a_verdict_decides(outcome, failed):
+    text = f"# Journal\n\n## Blocks of 64\n\n**Outcome**: {outcome}\n\n## Huge pages\n\nIt was 3 ms slower, so we reverted it.\n"
+    assert [s[3] for s in said(text, "wiki/journal.md")][:-1] == ["Blocks of 64"] * failed
+
+
+def test_passages_between_two_lines_are_those_that_begin_there():
+    document, whole = GRAVEYARD * 3, passages_of(GRAVEYARD * 3)
+    for lines in (range(1, 1), range(3, 9), range(4, 10_000)):
+        assert passages_between(document, lines) == tuple(p for p in whole if p.line in lines)

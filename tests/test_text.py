@@ -132,3 +132,8 @@ def test_nothing_that_failed_is_no_failure():
     for sentence in ("No failed or excluded cases.", "None failed.", "0 failed, 12 passed."):
         assert report_of(sentence, is_try=True)[0] is not ReportKind.FAILED
     assert report_of("It failed on the second input.", is_try=True)[0] is ReportKind.FAILED
+
+
+def test_a_sentence_without_words_or_of_figures_alone_is_read_at_once():
+    for sentence in ("*" * 60_000, "1." * 30_000):
+        assert report_of(sentence) == (None, False)

@@ -3,7 +3,7 @@ group of items. Refuses to read what stands there.
 """
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import pairwise
@@ -13,7 +13,7 @@ from kb import regex
 from kb.page import Page
 from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
-from kb.refuted.statement import CROSSES, is_short, reports_failure
+from kb.refuted.statement import CROSSES, MOST, is_short, reports_failure
 from kb.refuted.values import plain_words
 from kb.schema import heading_kind
 from kb.text import words_of
@@ -78,7 +78,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     name = _name_of(page)
     labels = _labels_in(document, name)
     mode, level, items, outcome, anchor = "", 0, 0, 0, ""
-    groups: list[set[str]] = []
+    groups: deque[set[str]] = deque(maxlen=MOST)
     for at, stop in pairwise((*heads, len(blocks))):
         head, title, below = blocks[at], blocks[at].plain, blocks[at + 1 : stop]
         end = blocks[stop].line if stop < len(blocks) else page.lines + 1
@@ -96,7 +96,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
             mode, level, items = opens, head.level, head.level + 1
         kind = _kind_of(title, head.level, mode, head.level + 1 if opens else items)
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=deeper)
-        groups += [{*words_of(title)}] * bool(mode)
+        groups.extend([{*words_of(title)}] * bool(mode))
         # A list without fields may be of anything, unless its heading says what it came to.
         kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
         yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, mode, kind, leads)

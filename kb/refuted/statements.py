@@ -8,7 +8,8 @@ told is no statement.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import lru_cache
+from itertools import chain, islice
 
 from kb.page import Page, document_of
 from kb.page.document import Block, Document
@@ -47,7 +48,7 @@ from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
 from kb.text.reports import ReportKind, is_referring, is_settled, report_of
 from kb.trail.facts import from_row
-from kb.trail.outline import passages_of
+from kb.trail.outline import passages_between, passages_of
 from kb.trail.reported import failure_in, report_in
 from kb.trail.verdicts import labelled_verdict
 
@@ -98,8 +99,8 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         judged = _judged(page, text) if any(mark in lower for mark in _VERDICTS) else ()
-        return row_of(RunAim(aim, *_measured(page, text), tuple(judged)[:MOST]))
-    statements = [*_statements_in(page, text, lower)]
+        return row_of(RunAim(aim, *_measured(page, text), tuple(islice(judged, MOST))))
+    statements = [*islice(_statements_in(page, text, lower), MOST)]
     # The wiki's own log tells of its pages.
     if is_note(page) or page.type == "log" and page.path.count("/") > 1:
         statements += _attempts(page, text, {s.anchor for s in statements})
@@ -110,10 +111,11 @@ def _statements_in(page: Page, text: str, lower: str) -> Iterator[Statement]:
     """What a page that is no run says failed: itself, or what it lists; of a type that is nobody's but its owner's, else itself."""
     itself = [*own_failure(page, text)] if page.type == "hypothesis" else []
     marked = any(mark in lower for mark in _MARKS) or any(mode_of(s.title) for s in page.sections)
-    listed = [*_listed(page, text)] if marked or is_note(page) else []
-    yield from itself + listed
-    if not (itself or listed) and (page.type not in TYPES or is_note(page)):
-        yield from own_failure(page, text)
+    listed = _listed(page, text) if marked or is_note(page) else iter(())
+    first = [*itself, *islice(listed, 1)]
+    if not first and (page.type not in TYPES or is_note(page)):
+        first = own_failure(page, text)
+    yield from chain(first, listed)
 
 
 def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
@@ -273,24 +275,26 @@ def _behind_title(document: Document, part: ListPart) -> str:
 
 def _behind_label(document: Document, part: ListPart) -> str:
     """What a section says behind the first label of its outcome, where that is that it failed."""
-    for p in passages_of(document.text):
-        if p.line in part.lines and p.label.partition(".")[0] in OUTCOME_LABELS:
-            failed = not FAILED.isdisjoint(map(outcome_verdict, sentences_of(p.text)))
+    for p in passages_between(document.text, part.lines):
+        if p.label.partition(".")[0] in OUTCOME_LABELS:
+            stated = p.label.partition(".")[2], *sentences_of(p.behind)
+            failed = next(filter(None, map(outcome_verdict, stated)), None) in FAILED
             failed = failed or not is_pending(p.behind) and failure_in(p.behind)
-            failed = failed or p.behind.lower().startswith(_failing_words(document))
+            failed = failed or p.behind.lower().startswith(_failing_words(document.text))
             return p.text if failed else ""
     return ""
 
 
 def _behind_reason(document: Document, part: ListPart) -> str:
     """What an item of labelled paragraphs says behind its last label of a reason."""
-    inside = (p for p in reversed(passages_of(document.text)) if p.line in part.lines)
-    return next((readable(p.behind) for p in inside if p.label.startswith(REASONS)), "")
+    passages = reversed(passages_between(document.text, part.lines))
+    return next((readable(p.behind) for p in passages if p.label.startswith(REASONS)), "")
 
 
-def _failing_words(document: Document) -> tuple[str, ...]:
+@lru_cache(maxsize=1)
+def _failing_words(text: str) -> tuple[str, ...]:
     """The words that a page's own table of verdicts and what they mean explains as failures."""
-    tables = (b.rows for b in document.blocks if b.rows and len(b.rows[0].cells) == 2)
+    tables = (b.rows for b in document_of(text).blocks if b.rows and len(b.rows[0].cells) == 2)
     legends = (rows[1:] for rows in tables if label_kind(rows[0].cells[0].plain) == "outcome")
     explained = (row.cells for rows in legends for row in rows if len(row.cells) == 2)
     meanings = ((word.plain.lower(), why.plain.split(", ")) for word, why in explained)

@@ -4,8 +4,10 @@ Refuses to judge what a passage means.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb import regex
@@ -73,6 +75,12 @@ def passages_of(text: str) -> tuple[Passage, ...]:
                     )
                 )
     return tuple(passages)
+
+
+def passages_between(text: str, lines: range) -> tuple[Passage, ...]:
+    """Those that begin on some of its lines, in order."""
+    passages, ends = passages_of(text), (lines.start, lines.stop)
+    return passages[slice(*(bisect_left(passages, end, key=attrgetter("line")) for end in ends))]
 
 
 def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, str]]:
