@@ -1,13 +1,14 @@
 """Moves a page and mends every link to it, and its own. Refuses to overwrite; a move killed half-way is finished by the same command."""
 
 import posixpath
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from kb import KbError, store
-from kb.graph import relative, target_of
+from kb import KbError, source, store
+from kb.graph import relative, target_of, wikilink_of
 from kb.page import Page, edit, read, seal
 
 
@@ -38,6 +39,8 @@ def move(
         if not dry_run:
             along(plan.old, plan.new)
             for path in sorted(plan.writes, key=lambda p: (p != plan.new, p)):
+                before = plan.old if path == plan.new else path
+                source.readdress_record(layout, before, new=path, data=plan.writes[path])
                 store.write(layout.at(path), plan.writes[path])
             store.remove(layout.at(old))
     return plan
@@ -52,13 +55,15 @@ def planned(layout: store.Layout, old: str, *, new: str) -> PageMove:
         raise KbError(f"{old}: no such page; `kb search` finds one by its words")
     name = posixpath.basename(old)
     names = name.encode(), quote(name).encode()
+    stem = name.lower().removesuffix(".md").encode()
     writes: dict[str, bytes] = {}
     mended: dict[str, int] = {}
     left: list[tuple[str, int, str]] = []
     for path in paths:
         data = store.read_bytes(layout, path) if path != new else b""
         # A page that names neither the file nor, being moved, any other need not be parsed.
-        if path != old and not any(n in data for n in names):
+        is_linking = any(n in data for n in names) or b"[[" in data and stem in data.lower()
+        if path != old and not is_linking:
             continue
         after, count, missed = _mended(read(path, data), data, old=old, new=new)
         after = seal.renewed(path, data, after=after)
@@ -93,7 +98,9 @@ def _mended(
     page: Page, data: bytes, *, old: str, new: str
 ) -> tuple[bytes, int, list[tuple[str, int, str]]]:
     here = new if page.path == old else page.path
-    count, left = 0, []
+    wikilinks = (link for link in page.links if link.kind == "wikilink")
+    lost = (x for x in wikilinks if _means(x.href, old) and not _means(x.href, new))
+    count, left = 0, [(here, link.line, f"[[{link.href}]]") for link in lost]
     for href, line in dict.fromkeys(
         (link.href, link.line)
         for link in page.links
@@ -102,17 +109,23 @@ def _mended(
         wanted = _href(href, page, here=here, old=old, new=new)
         if wanted == href:
             continue
+        # One line may hold a link and a reference to the same place.
         after = edit.with_link(data, line=line, old=href, new=wanted)
-        if after == data:
-            after = edit.with_definitions(data, old=href, new=wanted)
+        after = edit.with_definitions(after, old=href, new=wanted)
         if after == data:
             left.append((here, line, href))
         else:
             data, count = after, count + 1
-    for key in ("parent", "evidence", "supersedes", "hypothesis"):
-        if page.field(key) == old:
-            data, count = edit.with_field(page.path, data, key=key, value=new), count + 1
-    return data, count, left
+    front = b"".join(data.splitlines(keepends=True)[: page.body_line - 1])
+    name = rb"(?<![\w./-])" + re.escape(old.encode()) + rb"(?![\w/-]|\.\w)"
+    fields, among = re.subn(name, lambda _: new.encode(), front)
+    return fields + data[len(front) :], count + among, left
+
+
+def _means(written: str, path: str) -> bool:
+    """Whether what stands between the brackets of a wikilink ends the path of a page."""
+    name = wikilink_of(written).name.casefold().strip("/").removesuffix(".md")
+    return bool(name) and f"/{path}".casefold().removesuffix(".md").endswith(f"/{name}")
 
 
 def _href(href: str, page: Page, *, here: str, old: str, new: str) -> str:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from kb import KbError, move, store
+from kb import KbError, move, source, store
 from kb.graph import Files, graph_of, link_findings
+from kb.ingest.settling import file_record
 from kb.page import read
 
 PAGES = {
-    "wiki/index.md": "- [A](concepts/a.md#limits) and [again](/wiki/concepts/a.md?plain=1) and `[code](concepts/a.md)`\n\n[ref]: concepts/a.md\n\nsee [it][ref]\n",
+    "wiki/index.md": "- [A](concepts/a.md#limits) and [again](/wiki/concepts/a.md?plain=1) and `[code](concepts/a.md)`\n\n[ref]: concepts/a.md\n\nsee [it][ref] or [it](concepts/a.md)\n",
     "wiki/concepts/a.md": "# A\r\n\r\n[b](b.md) [home](../index.md) [self](a.md#limits) [web](https://x.y/a.md)\r\n\r\n## Limits\r\n",
     "wiki/concepts/b.md": "| [A](a.md) | a.md |\n|---|---|\n| [A](./a.md#limits) | ![p](../img/p.png) |\n",
     "wiki/img/p.png": b"png",
@@ -63,6 +64,31 @@ def test_a_wrong_move_is_refused_and_nothing_changes(make_base, old, new, messag
     with pytest.raises(KbError, match=message):
         move.move(layout, old, new=new)
     assert {p: (layout.root / p).read_bytes() for p in PAGES} == {p: c.encode() if isinstance(c, str) else c for p, c in PAGES.items()}
+
+
+def test_lists_of_the_front_matter_follow_and_a_wikilink_that_means_another_page_then_is_left_to_its_writer(make_base, kb_command):
+    listing = "---\nevidence: [wiki/concepts/a.md, x/wiki/concepts/a.md]\nsources:\n  - wiki/concepts/a.md\n  - wiki/concepts/a.md.bak\n---\n[[a#limits|A]] and [[concepts/A]] and [[b]]\n"
+    layout = make_base(PAGES | {"wiki/see.md": listing})
+    done = move.move(layout, "wiki/concepts/a.md", new="wiki/concepts/c.md")
+    assert {(path, href) for path, _, href in done.left} == {("wiki/see.md", "[[a#limits|A]]"), ("wiki/see.md", "[[concepts/A]]")}
+    text = (layout.root / "wiki/see.md").read_text()
+    assert text.startswith("---\nevidence: [wiki/concepts/c.md, x/wiki/concepts/a.md]\nsources:\n  - wiki/concepts/c.md\n  - wiki/concepts/a.md.bak\n---\n")
+    assert not move.planned(layout, "wiki/concepts/c.md", new="wiki/c.md").left
+
+
+def test_records_follow_their_pages_and_hold_for_what_kb_mended(make_base):
+    page, cited = "wiki/experiments/t/2026-01-01-v001-x.md", "wiki/experiments/t/2026-01-02-v002-y.md"
+    layout = make_base(PAGES | {cited: "# Y\n\n[x](2026-01-01-v001-x.md)\n"})
+    record = source.PageRecord(verdict="refuted", verdict_quote="", levers=())
+    for path in (page, cited):
+        file_record(layout, path, record)
+    stale = file_record(layout, "wiki/concepts/b.md", record)
+    store.write(layout.root / "wiki/concepts/b.md", "# B\n\n[x](../experiments/t/2026-01-01-v001-x.md)\n")
+    move.move(layout, page, new="wiki/experiments/u/2026-01-01-v001-x.md")
+    for path in ("wiki/experiments/u/2026-01-01-v001-x.md", cited):
+        assert source.record_of(layout, path, store.file_digest(layout.root / path)) == record
+    assert not (layout.root / source.path_of_record(page)).exists()
+    assert store.from_json((layout.root / stale).read_bytes(), source.FiledRecord).digest != store.file_digest(layout.root / "wiki/concepts/b.md")
 
 
 def test_a_dry_run_changes_nothing(make_base, kb_command):

@@ -30,7 +30,7 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
         tail = "" if not data or data.endswith(b"\n") else newline
         block = [f"<!-- kb:auto {name} -->{newline}", *lines, f"<!-- /kb:auto -->{newline}"]
         return data + (tail + newline + "".join(block)).encode("utf-8")
-    raw = _raw_lines(data)
+    raw = data.splitlines(keepends=True)
     _, start, end = blocks[0]
     return b"".join([*raw[:start], *(line.encode("utf-8") for line in lines), *raw[end - 1 :]])
 
@@ -38,7 +38,7 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
 def without_block(path: str, data: bytes, *, name: str) -> bytes:
     """The page without a managed block that it has, and without the blank line before it that nothing behind it needs."""
     data = with_block(path, data, name=name, content="")
-    raw = _raw_lines(data)
+    raw = data.splitlines(keepends=True)
     start, end = next((s, e) for n, s, e in read(path, data).blocks if n == name)
     before, behind = raw[: start - 1], raw[end:]
     if not (before and before[-1].strip() or behind and behind[0].strip()):
@@ -51,7 +51,7 @@ def with_link(data: bytes, *, line: int, old: str, new: str) -> bytes:
 
     Only a destination of a markdown link or of a reference definition is touched, never prose that reads the same.
     """
-    raw = _raw_lines(data)
+    raw = data.splitlines(keepends=True)
     target = re.escape(old.encode("utf-8"))
     shapes = re.compile(
         rb"(\]\([ \t]*<?)"
@@ -89,7 +89,7 @@ def with_field(path: str, data: bytes, *, key: str, value: str) -> bytes:
     page = read(path, data)
     if page.body_line == 1:
         raise KbError(f"{path}:1: no front matter to set '{key}' in")
-    raw = _raw_lines(data)
+    raw = data.splitlines(keepends=True)
     newline = newlines_of(data).encode()
     entry = f"{key}: {value}".encode() + newline
     line = page.front_lines.get(key)
@@ -100,8 +100,3 @@ def with_field(path: str, data: bytes, *, key: str, value: str) -> bytes:
         raise KbError(f"{path}:{line}: '{key}' spans several lines; change it by hand")
     raw[line - 1] = entry
     return b"".join(raw)
-
-
-def _raw_lines(data: bytes) -> list[bytes]:
-    # The lines that `read` counts end in \n, \r\n or a lone \r.
-    return re.findall(rb"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", data)

@@ -22,7 +22,7 @@ def digest_of_filed(path: str, data: bytes) -> str:
     """Digest of a page without its managed blocks, its seal, and the dated notes below it; blank lines at the end do not count."""
     page = read(path, data)
     hidden = {n for _, start, end in page.blocks for n in range(start, end + 1)}
-    lines = re.findall(rb"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", data)
+    lines = data.splitlines(keepends=True)
     front = _FIELD_LINE.sub(b"", b"".join(lines[: page.body_line - 1]), count=1)
     body = b"".join(
         line for n, line in enumerate(lines, 1) if n >= page.body_line and n not in hidden

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         QuotedLever,
         QuotedMetric,
         QuotedText,
+        readdress_record,
         record_of,
     )
     from kb.source.store import (
@@ -83,6 +84,7 @@ __all__ = [
     "notes_in",
     "path_of_notes",
     "path_of_record",
+    "readdress_record",
     "record_of",
     "source_at",
     "sources",
@@ -130,6 +132,7 @@ __getattr__ = exports(
             "QuotedLever",
             "QuotedMetric",
             "QuotedText",
+            "readdress_record",
             "record_of",
         ),
         "store": (

@@ -8,7 +8,7 @@ import msgspec
 
 from kb import KbError
 from kb.source.record_files import path_of_record
-from kb.store import Layout, from_json, read_bytes
+from kb.store import Layout, digest_of, from_json, read_bytes, remove, to_json, write
 
 
 class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +56,16 @@ def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
     """The record of a page with these bytes; None where there is none, or where the file is none: normalising the page makes it anew."""
     filed = on_file(layout, path_of_record(page), FiledRecord)
     return filed.record if filed and filed.digest == digest else None
+
+
+def readdress_record(layout: Layout, old: str, *, new: str, data: bytes) -> None:
+    """File the record of the page at `old` as that of these bytes at `new`: the same page with links that kb mended."""
+    filed = on_file(layout, path_of_record(old), FiledRecord)
+    if filed and filed.digest == digest_of(read_bytes(layout, old)):
+        filed = msgspec.structs.replace(filed, page=new, digest=digest_of(data))
+        write(layout.at(path_of_record(new)), to_json(filed, order=None))
+        if old != new:
+            remove(layout.at(path_of_record(old)))
 
 
 def on_file(layout: Layout, path: str, kind: type[msgspec.Struct]) -> msgspec.Struct | None:
