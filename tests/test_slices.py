@@ -340,6 +340,9 @@ def test_quantities_of_claims_stand_in_the_envelope_and_their_conflicts_among_wh
     assert "1,600 GB/s by sources/one" in items(made, "disputed")[0].text and "but 1,850 GB/s by sources/two" in items(made, "disputed")[0].text
     other = Loader(store.state(trail_base), lambda: claims[:1]).slice(Request("hypothesis", query="chip v8", target="engine"))
     assert not items(other, "envelope") and not items(other, "disputed")
+    trail_base.at("wiki/experiments/other/2026-01-01-v001-run.md").parent.mkdir()
+    trail_base.at("wiki/experiments/other/2026-01-01-v001-run.md").write_text(run_page(1, "refuted", date="2026-01-01", text="order=3"))
+    build(trail_base)
     untargeted = [Loader(store.state(trail_base), lambda: claims).slice(Request("hypothesis", query=q)) for q in ("memory of the V9 chip", "order of the loops")]
     assert [i.text for i in items(untargeted[0], "disputed")] == [items(made, "disputed")[0].text] and not items(untargeted[1], "disputed")
     assert items(Loader(store.state(trail_base), lambda: claims).slice(Request("hypothesis", query="V9 chip", target="unknown")), "disputed")
@@ -347,12 +350,30 @@ def test_quantities_of_claims_stand_in_the_envelope_and_their_conflicts_among_wh
 
 def test_the_mode_follows_the_trail(trail_base):
     assert ask(trail_base, target="another").mode == "bootstrap"
-    assert ask(trail_base).mode == "whole"
+    assert ask(trail_base).mode == "frontier" and ask(trail_base).target == "engine", "the only trail is what the question is about"
     assert ask(trail_base, target="engine", mode="exploration").mode == "exploration"
     override = ask(trail_base, query="", proposal="**Hypothesis**: set tile=128 again.", target="engine")
     assert override.mode == "override"
     assert not {"leads", "untried", "blueprint", "topics", "retrospective"} & {p.name for p in override.parts if any(i.why in ("open idea", "ladder") for i in p.items)}
     assert "wiki/experiments/engine/2026-01-03-v003-run.md" in {i.path for i in items(override, "refuted")}
+
+
+def test_runs_of_no_target_are_one_trail_and_of_several_targets_each_is_named(make_base):
+    pages = [(1, "supported", "tile=64"), (2, "refuted", "tile=128")]
+    files = {f"wiki/experiments/{n:03}-run.md": run_page(n, verdict, date=f"2026-01-0{n}", text=text) for n, verdict, text in pages}
+    layout = make_base(files)
+    build(layout)
+    made = ask(layout, query="what to try next")
+    assert made.mode == "frontier" and {"state", "refuted", "recent"} <= {p.name for p in made.parts}
+    assert "refuted" in items(made, "refuted")[0].text and items(made, "state")[0].path == "indexes/state/experiments.md"
+    assert layout.at("indexes/state/experiments.md").is_file()
+    for name in ("engine", "codec"):
+        layout.at(f"wiki/experiments/{name}").mkdir()
+        layout.at(f"wiki/experiments/{name}/001-run.md").write_text(run_page(1, "refuted", date="2026-01-01", text="order=3"))
+    build(layout)
+    made = ask(layout, query="what to try next")
+    assert made.mode == "whole" and "codec (1), engine (1); `--target NAME`" in items(made, "state")[0].text
+    assert not layout.at("indexes/state/experiments.md").exists(), "beside those of a target they are no trail"
 
 
 # Sentences of an expert's page, sorted by hand: those that tell what to do, and those that tell what is seen.

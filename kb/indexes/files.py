@@ -25,7 +25,7 @@ from kb.indexes.topic_files import (
 )
 from kb.indexes.topics import topics_of
 from kb.store import Config, Kept, digest_of, replace_rows, row_of, to_json, value_of
-from kb.trail import Relatives, Trail
+from kb.trail import Relatives, Trail, name_of
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
 from kb.trail.state import STATE_PARTS, state_of
@@ -37,7 +37,8 @@ _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 
 def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, bytes]:
     """The state of every target with runs, by path below `indexes/`; of a target that nothing new is known of, as it was kept."""
-    targets = [target for target in trail.by_target if target]
+    # Runs without a target are no trail beside those of one, and the only trail where none names one.
+    targets = [target for target in trail.by_target if target or len(trail.by_target) == 1]
     lessons, kin = relatives.lessons, relatives.kin
     won = {target: digest_of(row_of(lessons[target])) for target in targets}
 
@@ -83,7 +84,8 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
 def _files_of(
     target: str, parts: dict[str, tuple[Line, ...]], paths: dict[str, str]
 ) -> dict[str, bytes]:
-    name = file_of_target("state", target)
+    called = name_of(target, (target,))
+    name = file_of_target("state", called)
     up = "../" * (name.count("/") + 1)
     lines: list[str] = []
     for part in STATE_PARTS:
@@ -97,7 +99,7 @@ def _files_of(
         for part in STATE_PARTS
     }
     return {
-        f"{name}.md": index_file(f"State of {target}", _LEAD, lines),
+        f"{name}.md": index_file(f"State of {called}", _LEAD, lines),
         f"{name}.json": to_json({"target": target, **twin}),
     }
 

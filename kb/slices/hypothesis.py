@@ -15,7 +15,7 @@ from kb.slices.ranking import LISTS, Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target, disputes_of
 from kb.slices.topics import bring_blueprint, bring_topics
-from kb.text import cut, reasoned
+from kb.text import cut, head_of, reasoned
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -25,7 +25,7 @@ _MISSES = 12
 
 # About what a section costs; pages that an overview looks at; of a line of what notes say failed the matter and its reason.
 _SECTION, _OVERVIEW, _MATTER, _REASON = 200, 60, 160, 280
-_STATED = "select count(*) from card where evidence not in (select path from experiment)"
+_STATED = "select count(*) > (select count(*) from experiment) from card where evidence not in (select path from experiment)"
 
 # Failures in a row after which more of the same is no search.
 _THRASH = 5
@@ -35,10 +35,11 @@ _THRASH = 5
 _SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
 # A question as open as this is answered by passages of the last pages before those that share its words.
 _OPEN = 0.4
-# Topics of which is told how often they paid.
-_TOPICS = 10
+# Topics of which is told how often they paid; targets that are named where the question names none.
+_TOPICS, _TRAILS = 10, 12
 # Sections of a run in the order in which they help the next one; of so many last runs the pages and citations are looked at, a passage is about so long.
-_PLACES, _LAST, _PASSAGE = ("verdict", "next", "mechanism"), 8, 600
+_PLACES, _MEASURED = ("verdict", "next", "mechanism"), ("because", "results", "setup")
+_LAST, _PASSAGE = 8, 600
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 # Headings of an analysis below which it says where to go and where not.
@@ -60,24 +61,26 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
             share = least + (_NEUTRAL - least) * into.question.openness
             bring_state(into, tokens=int(budget * share))
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
-    if not into.runs and not cold:
+    if mode == "whole" and not cold:
+        _bring_trails(into)
+    if mode != "bootstrap" and not cold:
         _bring_statements(into, tokens=budget // (2 if into.question.neutral else 3))
     for line in () if into.runs else disputes_of(into):
         into.words("disputed", line.path, "", why="disputed", text=line.text)
     if mode not in ("bootstrap", "override"):
         _bring_layers(into, budget=budget, cold=cold)
-    if (
-        into.question.openness > _OPEN
-        and into.runs
-        and not cold
-        and mode in ("frontier", "exploration")
-    ):
-        _bring_passages(into)
+    passages = into.question.openness > _OPEN and into.runs and not cold
+    passages = passages and mode in ("frontier", "exploration")
+    if passages:
+        _bring_passages(into, _PLACES)
     pages = into.question.pages or _overview(into)
     # Where there is room for it a page is told section by section, else by what it says of the question.
-    if not into.runs and len(pages) * _SECTION < budget - into.tokens:
+    if len(pages) * _SECTION < budget - into.tokens:
         _bring_sections(into, pages)
     bring_pages(into, pages, cold=cold)
+    # A short trail leaves room for what its runs measured.
+    if passages:
+        _bring_passages(into, _MEASURED)
     return mode
 
 
@@ -149,11 +152,21 @@ def bring_matches(into: OpenSlice, *, most: int) -> None:
         into.page("refuted", match.path, f"{match.kind}{lever}"[:40], closely=False)
 
 
+def _bring_trails(into: OpenSlice) -> None:
+    """What is optimized here, where that is several things: a state is that of one."""
+    trails = [(name, runs) for name, runs in into.view.trails() if name]
+    if trails:
+        listed = head_of([f"{name} ({runs})" for name, runs in trails], _TRAILS, "{} more")
+        text = (
+            f"targets with their runs: {', '.join(listed)}; `--target NAME` tells where one stands"
+        )
+        into.words("state", "indexes/blueprint.md", "", why="targets", text=text)
+
+
 def _bring_statements(into: OpenSlice, *, tokens: int) -> None:
     """What notes say failed, a line each in about so many tokens; where as many runs are on file, pages that answer tell it."""
     view, lines = into.view, []
-    (stated,) = view.db.execute(_STATED).fetchone()
-    if len(view.runs("", last=stated)) >= stated:
+    if not view.db.execute(_STATED).fetchone()[0]:
         return
     # Late: what makes cards is imported with them, and most wikis have runs.
     from kb.refuted import cards
@@ -176,8 +189,9 @@ def _overview(into: OpenSlice) -> list[Ranked]:
 
 
 def _bring_sections(into: OpenSlice, pages: list[Ranked]) -> None:
-    """Whole sections of pages until the budget is full. Of runs of other targets than the one asked for the cards tell enough."""
-    paths = [p.path for p in pages if not (into.target and into.question.facts(p.path))]
+    """Whole sections of pages until the budget is full. Of runs the state and the cards tell enough."""
+    whole = not (into.target or into.runs)
+    paths = [p.path for p in pages if whole or not into.question.facts(p.path)]
     by_place = chain(*zip_longest(*map(into.view.chunks, paths)))
     _bring_nearest(into, filter(None, map(into.view.masked, filter(None, by_place))))
     into.full.update(paths)
@@ -202,7 +216,7 @@ def _bring_layers(into: OpenSlice, *, budget: int, cold: bool) -> None:
         bring_retrospective(into, most=1 + large, tokens=max(160, share))
     if budget >= 3000 and not cold:
         bring_topics(into, most=_TOPICS)
-    if budget >= 3000 and into.target:
+    if budget >= 3000 and (into.target or into.runs):
         bring_envelope(into, most=1 + large, tokens=max(150, share))
 
 
@@ -228,7 +242,7 @@ def _retrospective(into: OpenSlice) -> str:
     return pages[-1].path if pages else ""
 
 
-def _bring_passages(into: OpenSlice) -> None:
+def _bring_passages(into: OpenSlice, places: Iterable[str]) -> None:
     """Sections until the budget is full: of the frontier, of observations and analyses that the last runs cite or that cite them, of the last runs."""
     best, last = into.question.frontier, into.runs[: -_LAST - 1 : -1]
     linked = into.view.visible(
@@ -236,7 +250,7 @@ def _bring_passages(into: OpenSlice) -> None:
     )
     dated = sorted(linked.values(), key=lambda p: (p.type == "observation", p.date, p.path))
     cited = [p.path for p in reversed(dated) if p.type in ("observation", "analysis")]
-    for place in _PLACES:
+    for place in places:
         for path in dict.fromkeys([*([best.path] if best else []), *cited, *last]):
             facts = into.question.facts(path)
             # A ruling of kb's own is a gain or a loop's decision, which the state tells.
@@ -250,7 +264,7 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     """Bring ranked pages until the budget is full: failed experiments among the refuted, open hypotheses among the leads."""
     question, misses = into.question, 0
     # Where hardly a matter is asked for, the state has told what failed here.
-    stated = question.neutral and not cold and into.target
+    stated = question.neutral and not cold and into.runs
     known = {f.path for f in question.earlier if f.failed} if stated else set()
     left = (p for p in pages if p.path not in into.full | known)
     # To what is tried next the runs of a target that is no kin say nothing.

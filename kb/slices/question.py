@@ -40,9 +40,13 @@ class Question:
         self.loader, self.request = loader, request
         self.view = View(loader.db, request, lookups=loader.lookups, history=loader.history)
         self.own = trail.experiment(loader.db, request.before) if request.before else None
-        self.target = request.target or (self.own.target if self.own else "")
+        # Where all runs are of one target, or none of them names one, the question is about these.
+        known = trail.targets(loader.db)
+        only = known[0] if len(known) == 1 else ""
+        self.target = request.target or (self.own.target if self.own else only)
         self.variant = request.variant or (self.own.variant if self.own else "")
-        self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target else []
+        nameless = known == ("",)
+        self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target or nameless else []
         self.text = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
         # A question of few words asks for the state more than for a matter; what the last runs were about is the matter then.
         terms = len(search.terms_of(self.text))
@@ -67,7 +71,7 @@ class Question:
     @cached_property
     def matches(self) -> "tuple[Match, ...]":
         """Cards that the question meets and that may be seen, as `kb check` finds them; none for a question that names no matter of a target."""
-        if self.neutral or not self.target:
+        if self.neutral or not self.runs:
             return ()
         matches = (m for m in self._gated(self.text).matches if self.view.sees(m.path))
         return tuple(m for m in matches if self.view.standing(m.path).type not in LISTS)

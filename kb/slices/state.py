@@ -8,6 +8,7 @@ from kb.slices.open_slice import OpenSlice
 from kb.slices.slice import PROPOSAL
 from kb.slices.tokens import tokens_of
 from kb.text import cut, words_of
+from kb.trail import name_of
 from kb.trail.handles import handle
 from kb.trail.line import Line
 from kb.trail.state import STATE_PARTS
@@ -93,7 +94,8 @@ def bring_lines(
             packed[-1] += f"\n{text}" if text == line.text else f" | {text}"
         head = line.head
     for text in packed:
-        into.words(part, f"indexes/state/{into.target}.md", title, why=title, text=text)
+        home = f"indexes/state/{name_of(into.target, (into.target,))}.md"
+        into.words(part, home, title, why=title, text=text)
 
 
 def _once(into: OpenSlice, lines: Sequence[Line]) -> Sequence[Line]:
@@ -113,7 +115,7 @@ def disputes_of(into: OpenSlice) -> Iterator[Line]:
     from kb.claims import conflicts
 
     machines, own = machines_of(question), {*words_of(f"{into.target} {question.text}")}
-    near = {*into.runs, *(p.path for p in question.pages[:_NEAR] if into.target)}
+    near = {*into.runs, *(p.path for p in question.pages[:_NEAR] if into.runs or into.target)}
     for conflict in conflicts(question.claims):
         both = (conflict.first, conflict.second)
         q, pages = both[0].quantity, {c.page for c in both}

@@ -155,6 +155,11 @@ class View:
         )
         return [*self.visible([path for (path,) in rows][::-1])]
 
+    def trails(self) -> list[tuple[str, int]]:
+        """(target, number of its experiments at the moment), the longest trail first."""
+        query = "select target, count(*) from experiment where (date, number, path) < (?, ?, ?) group by target order by 2 desc, 1"
+        return self.db.execute(query, self.moment or ("9999", 0, "")).fetchall()
+
     def links(self, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
         """(page, pages that it cites, pages that cite it), by path."""
         rows = self.db.execute(

@@ -12,7 +12,14 @@ from kb.graph.paths import target_of
 from kb.page import Page
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
-from kb.schema import OUTCOME_LABELS, Verdict, canonical_decision, canonical_verdict, place_of
+from kb.schema import (
+    OUTCOME_LABELS,
+    Verdict,
+    canonical_decision,
+    canonical_verdict,
+    place_of,
+    type_of_place,
+)
 from kb.text import numbers_in
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
@@ -182,8 +189,11 @@ def _runs_cited(page: Page) -> tuple[str, ...]:
 
 
 def target_of_page(page: Page) -> str:
-    """Target of an experiment: its front matter's, else its folder below the experiments' (a trailing `experiments` dropped)."""
+    """Target of an experiment: its front matter's, else its folder below the experiments' (a trailing `experiments` dropped); elsewhere
+    a folder says what its pages are and not what is optimized.
+    """
     folders = place_of(page.path)[1 : -1 if page.name == page.stem else -2]
+    folders = folders if type_of_place(page.path)[0] else ()
     return page.field("target") or "/".join(
         folders[:-1] if folders[-1:] == ("experiments",) else folders
     )

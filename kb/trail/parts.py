@@ -23,7 +23,7 @@ from kb.text import numbers_in, one_line
 from kb.text.reports import report_of
 from kb.trail.facts import Facts, VerdictRead, to_row
 from kb.trail.outline import passages_of
-from kb.trail.page_facts import read_facts
+from kb.trail.page_facts import read_facts, target_of_page
 from kb.trail.verdicts import REPORTED, labelled_verdict
 
 _VERSION = regex(r"\W*v?\d+\.\d", re.IGNORECASE)
@@ -145,7 +145,8 @@ def _outcome(title: str) -> str:
 
 def _part(page: Page, section: Section, raw: str, body: str) -> tuple[tuple[Page, str], Facts]:
     """((page of one run, its text), its facts); its own verdict where `raw` says none."""
-    target = page.field("target") or page.folder.partition("/")[2] or page.stem
+    # Right below the wiki a page of many runs is called as what they are about.
+    target = target_of_page(page) or ("" if "/" in page.folder else page.stem)
     head = f"---\ntype: experiment\ntarget: {target}\n---\n# {one_line(section.title)}\n\n"
     part_page = read(f"{page.path}#{section.anchor}", (head + body).encode())
     facts = read_facts(part_page, head + body)

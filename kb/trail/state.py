@@ -233,9 +233,13 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
         about = [measured(e, 3 if place else 5)]
         yardstick = "the best before it" if e.gain is None else "its parent"
         about += [f"{100 * gain:+.1f} % over {yardstick}"] if gain is not None else []
-        about += [] if place else _about_best(outcomes, f)
-        head = f"{'best' if place else 'frontier'}{where}: {handle(e.path)} ({e.date}, {e.verdict.canonical or 'open'})"
-        yield Line(f"{head}: {'; '.join(filter(None, about))}. {cut(subject_of(e), 150)}", e.path)
+        about += _about_best(outcomes, f) if f.metric and not place else []
+        # Where nothing is measured no run is the best.
+        called = "best" if place else "frontier" if outcomes.metric else "kept last"
+        outcome = ", ".join(filter(None, (e.date, e.verdict.canonical or "open")))
+        head = f"{called}{where}: {handle(e.path)} ({outcome}): "
+        standing = "; ".join(filter(None, about))
+        yield Line(f"{head}{standing}{'. ' if standing else ''}{cut(subject_of(e), 150)}", e.path)
         yield from () if place else bottleneck_line(outcomes)
     if outcomes.runs:
         counts = Counter(e.verdict.canonical or "open" for e in outcomes.runs)

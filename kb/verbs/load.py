@@ -27,7 +27,7 @@ class Load(Request):
 
     HELPS: ClassVar = {
         "query": option("what the step is about, in words"),
-        "target": option("what is optimized; without it, everything"),
+        "target": option("what is optimized (default: the only target, else everything)"),
         "variant": option("operating point of the target"),
         "before": option("the state just before this page", metavar="PAGE"),
         "as_of": option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE"),
