@@ -56,15 +56,7 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
     if mode == "bootstrap":
         _bring_start(into, budget=budget, cold=cold)
     elif not cold:
-        if mode != "whole":
-            least = _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
-            share = least + (_NEUTRAL - least) * into.question.openness
-            bring_state(into, tokens=int(budget * share))
-        _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
-    if mode == "whole" and not cold:
-        _bring_trails(into)
-    if mode != "bootstrap" and not cold:
-        _bring_statements(into, tokens=budget // (2 if into.question.neutral else 3))
+        _bring_standing(into, mode=mode, budget=budget)
     for line in () if into.runs else disputes_of(into):
         into.words("disputed", line.path, "", why="disputed", text=line.text)
     if mode not in ("bootstrap", "override"):
@@ -82,6 +74,18 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
     if passages:
         _bring_passages(into, _MEASURED)
     return mode
+
+
+def _bring_standing(into: OpenSlice, *, mode: str, budget: int) -> None:
+    """Where the target stands or, without one, which there are; then what failed."""
+    if mode == "whole":
+        _bring_trails(into)
+    else:
+        least = _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
+        share = least + (_NEUTRAL - least) * into.question.openness
+        bring_state(into, tokens=int(budget * share))
+    _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
+    _bring_statements(into, tokens=budget // (2 if into.question.neutral else 3))
 
 
 def _mode_of(into: OpenSlice, request: Request) -> str:

@@ -225,21 +225,8 @@ def state_of(
 def _standing(outcomes: Outcomes) -> Iterable[Line]:
     """The frontier of every size of work, the present one with all that is known of it, then how all runs came out."""
     for place, f in enumerate(outcomes.frontiers[:4]):
-        e = f.run
-        if place and not e.metrics:
-            continue
-        where = f" at size {f.point}" if f.point[:1].isdigit() else f" {f.point}".rstrip()
-        gain = outcomes.gains.get(e.path)
-        about = [measured(e, 3 if place else 5)]
-        yardstick = "the best before it" if e.gain is None else "its parent"
-        about += [f"{100 * gain:+.1f} % over {yardstick}"] if gain is not None else []
-        about += _about_best(outcomes, f) if f.metric and not place else []
-        # Where nothing is measured no run is the best.
-        called = "best" if place else "frontier" if outcomes.metric else "kept last"
-        outcome = ", ".join(filter(None, (e.date, e.verdict.canonical or "open")))
-        head = f"{called}{where}: {handle(e.path)} ({outcome}): "
-        standing = "; ".join(filter(None, about))
-        yield Line(f"{head}{standing}{'. ' if standing else ''}{cut(subject_of(e), 150)}", e.path)
+        if not place or f.run.metrics:
+            yield _best(outcomes, f, first=not place)
         yield from () if place else bottleneck_line(outcomes)
     if outcomes.runs:
         counts = Counter(e.verdict.canonical or "open" for e in outcomes.runs)
@@ -247,6 +234,21 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
         base = f"; baseline {handle(first.path)} {measured(first, 2)}" if first else ""
         tally = ", ".join(f"{n} {v}" for v, n in counts.most_common())
         yield Line(f"{len(outcomes.runs)} runs: {tally}{base}", outcomes.runs[-1].path)
+
+
+def _best(outcomes: Outcomes, f: Frontier, *, first: bool) -> Line:
+    """One frontier; where nothing is measured no run is the best, and the last one that was kept is told."""
+    e, gain = f.run, outcomes.gains.get(f.run.path)
+    where = f" at size {f.point}" if f.point[:1].isdigit() else f" {f.point}".rstrip()
+    about = [measured(e, 5 if first else 3)]
+    yardstick = "the best before it" if e.gain is None else "its parent"
+    about += [f"{100 * gain:+.1f} % over {yardstick}"] if gain is not None else []
+    about += _about_best(outcomes, f) if first and f.metric else []
+    called = "frontier" if outcomes.metric else "kept last"
+    outcome = ", ".join(filter(None, (e.date, e.verdict.canonical or "open")))
+    head = f"{called if first else 'best'}{where}: {handle(e.path)} ({outcome}): "
+    figures = "; ".join(filter(None, about))
+    return Line(f"{head}{figures}{'. ' if figures else ''}{cut(subject_of(e), 150)}", e.path)
 
 
 def _about_best(outcomes: Outcomes, f: Frontier) -> list[str]:
