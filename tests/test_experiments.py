@@ -1189,6 +1189,10 @@ def test_what_was_built_is_disassembled_and_what_nobody_could_read_is_asked_for(
     assert "<fast_path>:`, and nobody has read all that was built" in loop.run("audit", path, ok=(1,)).stdout
     monkeypatch.setattr(auditing, "disassembled", lambda place, digest: reads(place, digest) * ("parent" in place.parts[-2]))
     assert "  ?  forbidden `<main>:` is in no output, and nobody has read all" in loop.run("audit", path, "--forbid", "<main>:", ok=(0, 1)).stdout
+    with monkeypatch.context() as hurry:
+        hurry.setattr(auditing, "_MOST_S", 0.0)
+        hurry.setattr(auditing, "disassembled", reads)
+        assert "  ?  expected `<slow_path>:` is in no output, and nobody" in loop.run("audit", path, "--expect", "<slow_path>:", ok=(0, 1)).stdout
     reads.cache_clear()
     monkeypatch.setattr(auditing, "_MOST_CODE", 100)
     monkeypatch.setattr(auditing, "disassembled", reads)

@@ -6,6 +6,7 @@ Refuses to call a gain the mechanism's doing without a line of evidence, and say
 import re
 import shlex
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -34,6 +35,8 @@ _PATCH = "change.patch"
 _ELF = b"\x7fELF"
 # That of more code is not read: what stands in no part of it would be said to be absent.
 _MOST_CODE = 24 << 20
+# Seconds after which no further program is disassembled, and for one: a target may keep hundreds.
+_MOST_S, _ONE_S = 120.0, 60.0
 _DIRECTIONS = {
     "down": "down halves halved fewer falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
     "up": "up doubles doubled rises rise grows grow increases increase more higher larger ↑ +",
@@ -127,7 +130,8 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
     if built and not built.held:
         return Audit("no-op", (built,))
     patterns = [(p, True) for p in expectation.expect] + [(p, False) for p in expectation.forbid]
-    left = {side: _left(attempt, side) for side in ("change", "parent") if patterns}
+    until = time.monotonic() + _MOST_S
+    left = {side: _left(attempt, side, until) for side in ("change", "parent") if patterns}
     answers = [_searched(attempt, left, p, primary, wanted=wanted) for p, wanted in patterns]
     for move in expectation.moves:
         shows = "gain" if _is_primary(attempt, move[0], primary) else "mechanism"
@@ -250,10 +254,14 @@ def _is_unread(files: Texts) -> bool:
     return bool(files) and not read - programs and not (read and programs <= read)
 
 
-def _left(attempt: Attempt, side: Side) -> Texts:
-    """What a side built and left: the files as they are, and programs disassembled."""
+def _left(attempt: Attempt, side: Side, until: float) -> Texts:
+    """What a side built and left: the files as they are, and programs disassembled where that begins `until` then."""
     kept = [(k, at) for k in attempt.kept if k.side == side and (at := attempt.copy_of(k))]
-    code = ((k.copy + _CODE, disassembled(place, k.digest)) for k, place in kept)
+    code = (
+        (k.copy + _CODE, disassembled(place, k.digest))
+        for k, place in kept
+        if time.monotonic() < until
+    )
     return [*((k.copy, store.bytes_of(place)) for k, place in kept), *(c for c in code if c[1])]
 
 
@@ -266,7 +274,7 @@ def disassembled(place: Path, digest: str) -> bytes:
     read = f"objdump -d --no-show-raw-insn ./{shlex.quote(place.name)}"
     command, walls = f"{read} || llvm-{read}", Walls()
     ended = run_command(
-        command, folder=place.parent, timeout_s=60, env={}, walls=walls, keep=_MOST_CODE
+        command, folder=place.parent, timeout_s=_ONE_S, env={}, walls=walls, keep=_MOST_CODE
     )
     return b"" if ended.problem or len(ended.output) > _MOST_CODE else ended.output
 
