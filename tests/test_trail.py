@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -12,11 +11,11 @@ from kb.build import build
 from kb.graph import Graph
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import Superseding, to_note
-from kb.run.noise import gain_of
 from kb.run.record import Lever, Metric
 from kb.schema import Verdict
 from kb.trail import Facts, VerdictRead
 from kb.trail.facts import from_row, to_row
+from kb.trail.frontier import steps_of
 from kb.trail.levers import direction_in, levers_in, number_of
 from kb.trail.progress import (
     balance_of,
@@ -374,9 +373,8 @@ LEADERBOARD = {
 
 
 def test_two_kept_steps_under_one_percent_are_nibbling_on_the_published_leaderboard():
-    values = list(LEADERBOARD.values())
-    gains = [None, *(gain_of(b, a, direction="lower") for a, b in pairwise(values))]
-    assert [list(LEADERBOARD)[i] for i in nibbles(gains)] == [13, 18]  # 9, 10, 13 and 14, 16, 18
+    steps = steps_of([run(n, value) for n, value in LEADERBOARD.items()], "latency", "lower")
+    assert [list(LEADERBOARD)[i] for i in nibbles(steps)] == [13, 18]  # 9, 10, 13 and 14, 16, 18
 
 
 def test_nibbling_is_an_alarm_only_while_it_lasts():
@@ -420,6 +418,14 @@ def test_a_plateau_counts_runs_since_the_frontier_moved_by_a_percent():
         run(4, None, "crash"),
     ]
     assert progress_of(tried, target="t", variant="", metric=metric_of(tried)).plateau == 3
+
+
+def test_what_matters_of_a_loss_or_by_the_least_effect_of_a_target_moves_its_frontier_too():
+    fine = [run(0, 10.0, "baseline"), run(1, 9.97), run(2, 11.0, "refuted")]
+    learnt = [replace(e, metrics=(Metric("val_bpb", e.metrics[0].value, "", "lower"),)) for e in fine]
+    ruled = [replace(e, ruled=True) for e in fine]
+    counted = [progress_of(tried, target="t", variant="", metric=metric_of(tried)).plateau for tried in (fine, learnt, ruled)]
+    assert counted == [2, 1, 1]
 
 
 def test_five_failures_in_a_row_are_thrash():
@@ -712,7 +718,8 @@ def test_saving_a_trail_twice_leaves_the_same_tables():
 
 
 def test_a_gain_of_exactly_the_threshold_moves_the_frontier_and_a_later_baseline_is_no_try():
-    assert nibbles([None, 0.01, 0.01]) == () and nibbles([None, 0.0099, 0.0099]) == (2,)
+    steps = steps_of([run(n, value) for n, value in enumerate((100.0, 99.0, 98.01))], "latency", "lower")
+    assert nibbles(steps) == () and nibbles([replace(s, is_small=True) for s in steps]) == (1, 2)
     runs = [
         run(0, 100.0, "baseline"),
         run(1, 99.0),

@@ -25,8 +25,7 @@ TIMED = frozenset(
 OUTLYING = 14.826
 # A stddev of 2 % of the mean: SkyPilot's gate, which a trail still tells of.
 WIDE = 0.02
-# As messages say them.
-SMALLEST_GAIN_TEXT, WIDE_TEXT = (f"{100 * share:g} %" for share in (SMALLEST_GAIN, WIDE))
+WIDE_TEXT = f"{100 * WIDE:g} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +88,11 @@ def gain_of(change: float, parent: float, *, direction: Direction) -> float | No
 def least_effect_of(metric: str) -> float:
     """The relative gain that matters where the target does not say: 1 % for times and rates, a hundredth of that for losses and scores."""
     return SMALLEST_GAIN_LEARNT if _LEARNT.intersection(words_of(metric)) else SMALLEST_GAIN
+
+
+def least_effect_text(metric: str) -> str:
+    """The same as messages say it."""
+    return f"{100 * least_effect_of(metric):g} %"
 
 
 def rounding_of(values: Sequence[float], *, name: str, unit: str = "") -> float:

@@ -81,7 +81,8 @@ class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
 
     `gain` is what its front matter states that it brought (0.01 is 1 %); `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
-    of a target, so it moves nothing, however it ends. `imported`: made from a line of another loop's log, which its title tells.
+    of a target, so it moves nothing, however it ends. `imported`: made from a line of another loop's log, which its title tells. `ruled`: kb gave
+    the verdict, by what its target says matters.
     """
 
     path: str
@@ -110,6 +111,7 @@ class Facts:
     running: bool = False
     first: bool = False
     imported: bool = False
+    ruled: bool = False
     created: str = ""
     settings: tuple[Lever, ...] = ()
     point: str = ""

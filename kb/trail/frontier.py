@@ -7,7 +7,7 @@ from itertools import groupby
 
 from kb.page import Page
 from kb.run.direction import Direction, is_resource
-from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
+from kb.run.noise import Spread, gain_of, least_effect_of
 from kb.run.record import Metric
 from kb.schema import Verdict
 from kb.trail.facts import Facts
@@ -24,11 +24,14 @@ _ANEW = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One kept run on the way to the frontier; `gain` is relative to the best before it (0.01 is 1 %), None for the first."""
+    """One kept run on the way to the frontier; `gain` is relative to the best before it (0.01 is 1 %), None for the first. `is_small`: it did
+    not move the frontier by what matters.
+    """
 
     path: str
     value: float
     gain: float | None
+    is_small: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Frontier:
     """The best kept run at one size of work and since the loop counts anew, `point` (empty where the pages tell none), with its metric.
 
     `metric` is None where too few runs report one; then `run` is the last kept one. `steps` are the kept runs with the metric, `moved`
-    the last of them that gained 1 % or more, `band` the noise of the frontier's own repeats, relative; None where nobody measured it.
+    the last of them whose gain is not small, `band` the noise of the frontier's own repeats, relative; None where nobody measured it.
     """
 
     run: Facts
@@ -99,15 +102,16 @@ def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
 def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) -> tuple[Step, ...]:
     """Kept runs in trail order with the gain of each over the best before it."""
     steps: list[Step] = []
-    best: float | None = None
+    best, usual = None, least_effect_of(metric)
     for e in experiments:
         measured = e.metric(metric)
         if measured is None or measured.value is None or not kept(e):
             continue
         value = measured.value
-        steps.append(
-            Step(e.path, value, None if best is None else gain_of(value, best, direction=direction))
-        )
+        gain = None if best is None else gain_of(value, best, direction=direction)
+        # What kb ruled to be a win is one by the least effect that its target states.
+        least = 0.0 if e.ruled and e.verdict.canonical is Verdict.SUPPORTED else usual
+        steps.append(Step(e.path, value, gain, gain is not None and not 0.0 < gain >= least))
         if best is None or (value > best) == (direction == "higher"):
             best = value
     return tuple(steps)
@@ -208,5 +212,5 @@ def _frontier(experiments: Sequence[Facts], point: str, metric: Metric | None) -
         if value and value.stddev is not None
         else None
     )
-    moved = [s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN]
+    moved = [s.path for s in steps if not s.is_small]
     return Frontier(run, point, value, steps, moved[-1], band)

@@ -155,6 +155,7 @@ def _front_facts(page: Page) -> Facts:
         decision=canonical_decision(page.field("decision") or page.field("status")) or "",
         levers=stated_levers(stated),
         stated_levers=bool(stated),
+        ruled=bool(page.field("rule")),
         gain=next((n.value / 100 for n in numbers_in(page.field("gain"))), None),
         primary=page.field("primary"),
         parent=page.field("parent") or page.field("baseline"),

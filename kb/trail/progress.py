@@ -11,7 +11,7 @@ from typing import Literal
 
 from kb import grouped
 from kb.run.direction import Direction
-from kb.run.noise import SMALLEST_GAIN, SMALLEST_GAIN_TEXT, WIDE_TEXT, Spread
+from kb.run.noise import WIDE_TEXT, Spread, least_effect_text
 from kb.run.quantity import number_text
 from kb.run.record import Metric
 from kb.schema import Verdict
@@ -86,10 +86,9 @@ def counts_of(experiments: Iterable[Facts]) -> dict[str, int]:
     return dict(sorted(Counter(str(e.verdict.canonical or "open") for e in experiments).items()))
 
 
-def nibbles(gains: Sequence[float | None]) -> tuple[int, ...]:
-    """Positions at which two kept changes in a row had gained under 1 %: the next one must be structural."""
-    small = [g is not None and g < SMALLEST_GAIN for g in gains]
-    return tuple(i for i in range(1, len(small)) if small[i] and small[i - 1])
+def nibbles(steps: Sequence[Step]) -> tuple[int, ...]:
+    """Positions at which two kept changes in a row had gained little: the next one must be structural."""
+    return tuple(i for i in range(1, len(steps)) if steps[i].is_small and steps[i - 1].is_small)
 
 
 def progress_of(
@@ -111,7 +110,7 @@ def progress_of(
     ]
     alarms = (
         *noisy[: 1 if baseline == frontier else 2],
-        _nibbling(steps),
+        _nibbling(steps, measured.name),
         *_streaks(experiments, plateau),
     )
     return Progress(
@@ -132,8 +131,8 @@ def progress_of(
 
 
 def _plateau(experiments: Sequence[Facts], steps: Sequence[Step]) -> int:
-    """Runs with a verdict since the frontier last moved by 1 % or more."""
-    moved = {s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN}
+    """Runs with a verdict since the frontier last moved by what matters."""
+    moved = {s.path for s in steps if not s.is_small}
     last = max((at for at, e in enumerate(experiments) if e.path in moved), default=-1)
     return sum(e.verdict.canonical not in (None, Verdict.BASELINE) for e in experiments[last + 1 :])
 
@@ -156,9 +155,9 @@ def _noise(name: str, step: Step | None, runs: dict[str, Facts], metric: Metric)
     )
 
 
-def _nibbling(steps: Sequence[Step]) -> Alarm | None:
-    text = f"the last two kept changes gained under {SMALLEST_GAIN_TEXT}: the next one must be structural, against the first profiled cost"
-    lasts = len(steps) - 1 in nibbles([s.gain for s in steps])
+def _nibbling(steps: Sequence[Step], metric: str) -> Alarm | None:
+    text = f"the last two kept changes gained under {least_effect_text(metric)}: the next one must be structural, against the first profiled cost"
+    lasts = len(steps) - 1 in nibbles(steps)
     return Alarm("nibbling", text, tuple(s.path for s in steps[-2:])) if lasts else None
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from kb import grouped
 from kb.graph import generations, longest_chain
-from kb.run.noise import SMALLEST_GAIN_TEXT
+from kb.run.noise import least_effect_text
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
@@ -312,9 +312,7 @@ def _run(e: Facts, link: Callable[[str], str]) -> str:
 def _frontier(p: Progress, link: Callable[[str], str]) -> str:
     band = "noise unknown" if p.band is None else f"noise {p.band:.1%}"
     best = f"frontier {number_text(p.frontier.value)} {p.unit} {p.metric} ([page]({link(p.frontier.path)}); {band})"
-    return (
-        f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by {SMALLEST_GAIN_TEXT}"
-    )
+    return f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by {least_effect_text(p.metric)}"
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kb import grouped
-from kb.run.noise import SMALLEST_GAIN, SMALLEST_GAIN_TEXT, gain_of
+from kb.run.noise import SMALLEST_GAIN, gain_of, least_effect_text
 from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.text import cut, numbers_in, unit_of
@@ -255,7 +255,7 @@ def _about_best(outcomes: Outcomes, f: Frontier) -> list[str]:
     """Noise of the present frontier, when it moved last, and its commit."""
     paths = [r.path for r in outcomes.runs]
     still = len(paths) - 1 - paths.index(f.moved) if f.moved in paths else 0
-    moved = f"last moved by {SMALLEST_GAIN_TEXT} or more {still} runs ago"
+    moved = f"last moved by {least_effect_text(f.metric.name)} or more {still} runs ago"
     commit = [f"commit {cut(f.run.commit, 60)}"] if f.run.commit else []
     return [_noise(outcomes, f), moved if still else "moved by the last run", *commit]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kb import KbError, store, trail
 from kb.page import text_of
-from kb.run.noise import SMALLEST_GAIN_TEXT
+from kb.run.noise import least_effect_text
 from kb.run.quantity import number_text, unit_beside
 from kb.text import head_of
 from kb.trail.progress import Progress, Step
@@ -76,7 +76,9 @@ def _variant(p: Progress) -> list[str]:
         lines.append(f"  frontier: {_figure(p, p.frontier)} ({band}), {p.frontier.path}")
     if p.baseline and p.frontier and p.baseline.path != p.frontier.path:
         lines.append(f"  baseline: {_figure(p, p.baseline)}, {p.baseline.path}")
-    lines.append(f"  plateau: {p.plateau} runs since the frontier moved by {SMALLEST_GAIN_TEXT}")
+    lines.append(
+        f"  plateau: {p.plateau} runs since the frontier moved by {least_effect_text(p.metric)}"
+    )
     return lines + [f"  ! {a.code}: {a.text}" for a in p.alarms]
 
 
