@@ -303,6 +303,15 @@ def test_where_runs_tell_more_than_notes_no_statement_of_these_goes_before_the_p
     assert not any(i.why == "statement" for i in items(ask(notes_base(make_base, runs), query="would huge pages help")))
 
 
+def test_a_run_in_flight_is_told_as_such_and_not_among_the_pages_again(trail_base):
+    path = "wiki/experiments/engine/2026-03-01-v090-unroll.md"
+    stub = "---\ntype: experiment\ntarget: engine\nstatus: running\ndate: 2026-03-01\n---\n# v090: unroll by eight\n\n**Hypothesis**: unroll=8 hides the latency of the multiply.\n"
+    trail_base.at(path).write_text(stub)
+    build(trail_base)
+    made = ask(trail_base, target="engine", query="unroll by eight to hide the latency of the multiply")
+    assert [i.why for i in items(made, "state") if i.path == path] == ["in flight"] and path not in {i.path for i in items(made, "pages")}
+
+
 def test_a_row_of_a_table_is_told_under_its_heads_whichever_cells_are_empty():
     heads = list(statements_of("| | peak | memory |\n|---|--:|--:|\n| chip | 918 TFLOP/s | 32 GB |\n| core | 10 TFLOP/s | |\n| half | | 16 GB |"))
     assert heads == ["chip: peak 918 TFLOP/s; memory 32 GB.", "core: peak 10 TFLOP/s.", "half: memory 16 GB."]

@@ -55,6 +55,7 @@ def bring_running(into: OpenSlice) -> None:
     for facts in [f for f in into.question.earlier[-12:] if f.running][-3:]:
         text = f"{facts.title}: {facts.hypothesis}"[:160]
         into.words("state", facts.path, "", why="in flight", text=text)
+        into.full.add(facts.path)
 
 
 def bring_target(into: OpenSlice, *, most: int = 900, ceiling: int | None = None) -> None:
