@@ -316,6 +316,15 @@ def test_runs_of_notes_that_name_no_target_are_experiments_and_stand_as_those_of
     assert ">without a target</" in doc(layout, "index.html")
 
 
+def test_what_was_kept_without_a_figure_is_told_and_a_trail_without_a_name_shows_its_slice(tmp_path):
+    runs = {f"wiki/experiments/00{n}-try.md": f"---\nverdict: {'refuted' if n > 4 else 'supported'}\n---\n# Try {n}\n\nThe parser was {n}.\n" for n in range(1, 7)}
+    layout = write(tmp_path, runs)
+    published(layout)
+    home, target = doc(layout, "index.html"), doc(layout, "by-target/no-target/index.html")
+    assert all("kept last: <a" in text and "Try 4</a>" in text and "No run was kept" not in text for text in (home, target))
+    assert "state.html" in target and "State of experiments" in home and (layout.site / "html/by-target/no-target/state.html").is_file()
+
+
 def test_a_target_page_of_another_name_joins_the_trail_that_all_its_words_name(tmp_path):
     layout = write(tmp_path, {"wiki/models/qwen3-cx-jax.md": "---\ntitle: The cx lane\ntype: model\n---\n# cx\n",
                               **{f"wiki/experiments/qwen3_{lane}_auto/jax/2026-01-0{n}-v00{n}-x.md": experiment(n, "supported", target="").replace("target: \n", "") for n, lane in ((1, "cx"), (2, "cc"))}})

@@ -635,6 +635,11 @@ def test_status_of_runs_that_name_no_target_speaks_of_experiments(make_base, kb_
     bare = make_base({f"wiki/experiments/2026-01-0{n}-run.md": one for n in (1, 2)})
     head, line = kb_command("status", cwd=bare.root).stdout.splitlines()
     assert head == "2 pages, 2 experiments" and line.startswith("  experiments: 2 runs, ")
+    for file in bare.wiki.rglob("*.md"):
+        file.write_text(one.replace("9 ms", "good"))
+    kb_command("build", cwd=bare.root)
+    line = kb_command("status", cwd=bare.root).stdout.splitlines()[1]
+    assert line == "  experiments: 2 runs, no figure in common, kept last run"
 
 
 def test_the_doors_print_list_show_status_stop_check_and_retro(make_base, kb_command):

@@ -26,7 +26,9 @@ Overview = tuple[str, str, str, Callable[[], Mapping[str, object]]]
 
 def asked_targets(survey: Survey) -> list[str]:
     """Targets with as many runs that a slice tells a loop more than their pages."""
-    return [name for name, runs in survey.trails.items() if name and len(runs) >= _FEWEST_RUNS]
+    trails = survey.trails
+    named = {name: runs for name, runs in trails.items() if name or len(trails) == 1}
+    return [name for name, runs in named.items() if len(runs) >= _FEWEST_RUNS]
 
 
 def overviews_of(

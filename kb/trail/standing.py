@@ -15,7 +15,7 @@ from kb.page import Page, from_row
 from kb.run.noise import least_effect_text
 from kb.schema import type_of_folder
 from kb.trail.facts import Facts
-from kb.trail.frontier import metric_named
+from kb.trail.frontier import kept, metric_named
 from kb.trail.leads import leads_of
 from kb.trail.progress import (
     PLATEAU,
@@ -51,13 +51,14 @@ class Retrospective:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All of that for one target. `page` is empty where the target has none."""
+    """All of that for one target. `page` is empty where the target has none; `kept` is its last kept run."""
 
     target: str
     page: str
     runs: int
     first: str
     last: str
+    kept: str
     progress: tuple[Progress, ...]
     settings: int
     structural: int
@@ -86,6 +87,7 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
         runs=len(runs),
         first=runs[0].path if runs else "",
         last=decided[-1].path if decided else "",
+        kept=_last_kept(decided),
         progress=by_variant(decided, stated=metric_named(home) if home else ""),
         settings=settings,
         structural=structural,
@@ -99,6 +101,10 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
         retrospective=retrospective,
         headroom=stated or (retrospective.headroom if retrospective else ""),
     )
+
+
+def _last_kept(runs: Sequence[Facts]) -> str:
+    return next((e.path for e in reversed(runs) if kept(e)), "")
 
 
 def _pages(db: sqlite3.Connection, kind: str) -> Iterator[Page]:

@@ -8,6 +8,7 @@ from kb.page import text_of
 from kb.run.noise import least_effect_text
 from kb.run.quantity import number_text, unit_beside
 from kb.text import head_of
+from kb.trail.handles import label_of
 from kb.trail.progress import Progress, Step
 from kb.trail.standing import Standing, standing_of
 from kb.verbs import Caller, Result, option
@@ -58,7 +59,9 @@ def _line(standing: Standing, name: str) -> str:
     front = (
         f"{_figure(best, best.frontier)}, {best.plateau} runs on the plateau"
         if best
-        else "no frontier"
+        else f"no figure in common, kept last {label_of(standing.kept)}"
+        if standing.kept
+        else "none kept"
     )
     return f"  {name}: {standing.runs} runs, {front}" + (f"; {', '.join(alarms)}" if alarms else "")
 
