@@ -576,6 +576,48 @@ def test_a_quote_is_shown_with_what_introduces_its_table_and_says_who_speaks_and
     assert later == "## Later\n\n⟦Nothing of this⟧ [holds].\n"
 
 
+THREAD = """# [list] Slow queue
+
+**From:** Ada
+**Date:** 4 May
+
+Figures of mine:
+
+| clients | `queue --fast` | plain |
+|---|---|---|
+| eight | 12 | 14 |
+
+**From:** Jori
+**Date:** 5 May
+
+Ada wrote:
+
+> The queue is slow.
+
+It is not. With `queue --fast` it takes 12 ms.
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "about"),
+    [
+        ("eight | 12 | 14", "Figures of mine: · From: Ada · Date: 4 May · [list] Slow queue · clients: eight · `queue --fast` · plain"),
+        ("The queue is slow", "Ada wrote: · From: Jori · Date: 5 May · [list] Slow queue"),
+        ("It is not", "From: Jori · Date: 5 May · [list] Slow queue"),
+    ],
+)
+def test_above_a_quote_stand_who_writes_whom_he_quotes_and_what_its_row_is(quote, about):
+    passages = [claims.Quotable("thread", claims.Captured(text)) for text in (THREAD, THREAD.removeprefix("# [list] Slow queue\n\n"))]
+    abouts = [claims.ruling_on("It says so.", quote, origin="thread", passages=[p]).about for p in passages]
+    assert abouts == [about, about.replace(" · [list] Slow queue", "")], "and no message is the title of its thread"
+
+
+@pytest.mark.parametrize(("quote", "shown"), [("queue --fast` it takes 12 ms", "⟦`queue --fast` it takes 12 ms⟧"), ("With queue", "⟦With `queue --fast`⟧"), ("not. With", "⟦not. With⟧")])
+def test_a_mark_cuts_no_code(quote, shown):
+    captured = claims.Captured(THREAD)
+    assert shown in captured.place_of(captured.find(quote))
+
+
 def test_a_long_paragraph_is_cut_between_its_sentences():
     sentence = "The second pass reads {} rows again. "
     text = "".join(sentence.format(n) for n in range(200))

@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, takewhile
 
+from kb import grouped
 from kb.claims.quotes import Quotes, Span
 
 __all__ = ["Captured", "Cell", "Span"]
@@ -26,6 +28,11 @@ _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 _SECTIONS = tuple(f"\n{'#' * depth} " for depth in range(1, 7))
+# Code in a line; and the paragraph that opens a message of a thread, each line a name with what it holds.
+_CODE, _OPENED = (
+    re.compile(r"`[^`\n]+`"),
+    re.compile(r"(?:^\**[A-Z][\w-]*:\** \S.*\n){2,}(?=\s)", re.MULTILINE),
+)
 # A source marks no quote in itself.
 _UNMARKED = str.maketrans("⟦⟧", "[]")
 # Heads of a column that counts the rows of its table.
@@ -34,12 +41,15 @@ _COUNTS = ("", "#", "no", "nr", "id", "index")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table with the header of its column and the label of its row; `quoted` marks the rows that a quote touches."""
+    """One cell of a table with the header of its column and the label of its row, `of` the header of labels; `quoted` marks the rows that
+    a quote touches.
+    """
 
     text: str
     header: str
     label: str
     quoted: bool
+    of: str
 
 
 class Captured:
@@ -99,16 +109,20 @@ class Captured:
             headers = [f"{a} {b}".strip() for a, b in zip(spanning, below_it, strict=False)]
         at = _counted([row[0] for row, _ in rows], "".join(headers[:1]))
         return tuple(
-            Cell(text, header, _label_of(row[at:]), quoted)
+            Cell(text, header, _label_of(row[at:]), quoted, "".join(headers[at : at + 1]))
             for row, quoted in rows
             for text, header in zip(row[at + 1 :], headers[at + 1 :], strict=False)
         )
 
     def place_of(self, span: Span) -> str:
-        """The quote between ⟦ and ⟧ among the sentences and lines of its section, bounded; of a paragraph or table that begins before these
-        its beginning, with what leads to it.
+        """The quote between ⟦ and ⟧, with the whole of the code that it cuts, among the sentences and lines of its section, bounded; of a
+        paragraph or table that begins before these its beginning, with what leads to it.
         """
-        text, low, high = self.text, span.start - _BEFORE, span.end + _BEHIND
+        text, line = self.text, self._lines_around(span)
+        codes = [m.span() for m in _CODE.finditer(text, line.start, line.end)]
+        cut = [at for code in codes if code[0] < span.end and span.start < code[1] for at in code]
+        span = Span(min([span.start, *cut]), max([span.end, *cut]))
+        low, high = span.start - _BEFORE, span.end + _BEHIND
         opening = max(text.rfind(mark, 0, span.start) for mark in _SECTIONS) + 1
         ends = (text.find(mark, span.end) for mark in _SECTIONS)
         closing = min((at for at in ends if at >= 0), default=len(text))
@@ -138,33 +152,50 @@ class Captured:
         end = len(self.text[: block.start].rstrip())
         return self.block_around(Span(end, end))
 
+    @cached_property
+    def _openings(self) -> dict[int, list[str]]:
+        """The fields that open each message of a thread by their first line: paragraphs of fields, where several begin with the same one."""
+        by_first = grouped((m[0].split(":")[0], m) for m in _OPENED.finditer(self.text))
+        return {
+            self.text.count("\n", 0, m.start()): m[0].replace("*", "").splitlines()
+            for alike in by_first.values()
+            if len(alike) > 1
+            for m in alike
+        }
+
     def heading_above(self, span: Span) -> str:
-        """The headings above the quote, nearest first: the bold words that open its paragraph, a markdown heading with those over it,
-        or a short line alone that ends in no mark; the title of the text last.
+        """The headings above the quote, nearest first: the bold words that open its paragraph, a short line alone that ends in no mark, what
+        opens its message, a markdown heading with those over it; the title of the text last.
         """
         labels = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
         lines = self.text[: span.start].split("\n")[:-1]
-        level = 8
+        level: float = 8
         for number in range(len(lines) - 1, -1, -1):
-            if 0 < (depth := _depth(lines, number)) < level:
-                level = depth if depth < 7 else 2
-                labels.append(lines[number].strip().lstrip("# "))
+            # Fields stand below every heading and above a short line alone.
+            if 0 < (depth := 6.5 if number in self._openings else _depth(lines, number)) < level:
+                level = depth
+                labels += self._openings.get(number) or [lines[number].strip().lstrip("# ")]
             if level == 1:
                 break
         title = next((line.strip("# ") for line in self.text.split("\n", 3) if line.strip()), "")
-        if len(title) <= _TITLE and title not in labels and span.start > len(title):
+        known = title in labels or 0 in self._openings
+        if not known and len(title) <= _TITLE and span.start > len(title):
             labels.append(title)
         return " · ".join(labels)
 
 
 def _depth(lines: list[str], number: int) -> int:
-    """How deep the heading stands that a line is: 7 where it is a short line alone that ends in no mark, 0 for no heading."""
+    """How deep the heading stands that a line is: 7 where it is a short line alone that ends in no mark, and leads to more than what it
+    quotes; 0 for no heading.
+    """
     line = lines[number].strip()
     if line.startswith("#"):
         return len(line.split()[0]) if set(line.split()[0]) == {"#"} else 0
     beside = "".join(lines[max(0, number - 1) : number] + lines[number + 1 : number + 2]).strip()
     plain = line and len(line) <= _TITLE and line[-1] not in '.,;!?”")'
-    return 7 if plain and not beside and not line.startswith(("-", "* ", "|", ">")) else 0
+    rest = (below.startswith(">") for below in lines[number + 2 :] if line[-1:] == ":")
+    over = next(rest, False) and not all(rest)
+    return 7 if plain and not (over or beside) and not line.startswith(("-", "* ", "|", ">")) else 0
 
 
 def _goes_below(row: list[str]) -> bool:

@@ -30,10 +30,10 @@ class ClaimCase:
 
     @cached_property
     def about(self) -> str:
-        """What the quote is about though it does not say so: the heading above it, the headers of its columns and labels of its rows."""
+        """What the quote is about though it does not say so: the heading above it, the labels of its rows and the headers of its columns."""
         cells = [c for c in self.table if c.quoted]
-        labels = dict.fromkeys(c.label for c in cells)
-        return " · ".join([self.heading, *(c.header for c in cells), *labels])
+        labels = dict.fromkeys(f"{c.of}: {c.label}" if c.of else c.label for c in cells)
+        return " · ".join(dict.fromkeys([self.heading, *labels, *(c.header for c in cells)]))
 
     @cached_property
     def context(self) -> str:

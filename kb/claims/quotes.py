@@ -21,6 +21,7 @@ _COUNTED = re.compile(r"^[ \t]*(\d{1,5})(?=[ \t]|$)", re.MULTILINE)
 # Fewer counted lines may be a list.
 _FEWEST_COUNTED = 12
 # No part of the plain form: hyphens inside words (with the line break behind them), blanks before % and ×, stars of emphasis, second blanks.
+_SECOND = re.compile(r"(?<= ) ")
 _DROPPED = re.compile(
     r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W\d_])- (?=[a-zß-öø-ÿ])|(?<=\d) (?=%|x(?![^\W\d_]))|(?<!\w)\*|\*(?!\w)|(?<= )\*? "
 )
@@ -74,7 +75,7 @@ def _plain(text: str, left_out: set[int] | frozenset[int]) -> tuple[str, list[in
     signs = [
         (form, at) for at, sign in enumerate(text) if at not in hidden for form in _forms(sign)
     ]
-    for pattern in (re.compile(r"(?<= ) "), _DROPPED, re.compile(r"(?<= ) ")):
+    for pattern in (_SECOND, _DROPPED, _SECOND):
         plain = "".join(form for form, _ in signs)
         dropped = {at for match in pattern.finditer(plain) for at in range(*match.span())}
         signs = [sign for at, sign in enumerate(signs) if at not in dropped]
@@ -105,11 +106,10 @@ _WITHIN = re.compile(r"[^\W_]{2}|_\w|\w_|[-+±~<>≤≥≈]\d")
 
 def _cut_into(plain: str, start: int, end: int) -> bool:
     """Whether a quote begins or ends inside a word or a number, or leaves the sign of its first number behind."""
-    if _WITHIN.fullmatch(plain[max(0, start - 1) : start + 1]):
-        return True
-    last = plain[end - 1 : end + 1]
+    first, last = plain[max(0, start - 1) : start + 1], plain[end - 1 : end + 1]
+    points = (plain[max(0, start - 2) : start + 1], plain[end - 1 : end + 2])
     return (
-        bool(re.fullmatch(r"[^\W_]{2}|_\w|\w_", last))
-        or bool(re.fullmatch(r"\d[.,]\d", plain[max(0, start - 2) : start + 1]))
-        or bool(re.fullmatch(r"\d[.,]\d", plain[end - 1 : end + 2]))
+        bool(_WITHIN.fullmatch(first))
+        or bool(re.fullmatch(r"[^\W_]{2}|_\w|\w_", last))
+        or any(re.fullmatch(r"\d[.,]\d", at) for at in points)
     )

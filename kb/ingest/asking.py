@@ -29,7 +29,7 @@ Answerer = Callable[[Packet, tuple[str, ...]], ReplyAttempt]
 _REPLY_SHARE, _SHORTEST_REPLY = 0.43, 150
 # What their second reading costs: the task with its form, and of the material what is shown again and what is answered, by the claims in
 # those replies.
-_QUESTION, _READING_SHARE, _VERDICT_SHARE = 1300, 1.8, 0.12
+_QUESTION, _READING_SHARE, _VERDICT_SHARE = 1700, 1.8, 0.12
 # A sentence that gives a named thing one quantity and says no more: the C3 has a bandwidth of 2 TB/s, or has 32 GB of HBM; the bandwidth
 # of the C3 is 2 TB/s.
 _NAMED, _MEASURE = r"(?:\S*[A-Z\d]\S* ?)+\b", r"(?:(?!(?:and|or|no|of)\b)[A-Za-z-]+ ?){1,4}\b"

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 
+import msgspec
+
 from kb import KbError, page, store
 from kb.claims import Quotable, claims_in, conflicts, ruling_on
 from kb.claims.cues import ADVICE
 from kb.ingest.material import Excerpt, pieces, text_of
 from kb.ingest.packets import Packet
-from kb.ingest.tasks import IndexNotes, prompt_of, schema_of, task_named
+from kb.ingest.tasks import IndexNotes, prompt_of, task_named
 from kb.source import INDEXES, FiledNotes, facts_by_topic, notes_in, path_of_notes, record_of
 from kb.text import stem, words_of
 
@@ -75,7 +77,7 @@ def packet(
         task=task,
         subject=subject,
         prompt=prompt_of(layout, task),
-        schema=schema_of(task_named(task).form),
+        schema=msgspec.json.schema(task_named(task).form),
         material=tuple(material),
         context=context,
     )

@@ -109,11 +109,6 @@ def read_reply(text: str, form: type) -> msgspec.Struct:
     )
 
 
-def schema_of(form: type) -> dict:
-    """JSON schema of a reply."""
-    return msgspec.json.schema(form)
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """`name` is that of its prompt; `form` the type of its reply."""
