@@ -48,7 +48,8 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 def parser_of(verb: Verb) -> argparse.ArgumentParser:
-    parser = _Parser(prog=f"kb {verb.words}", description=_plain(_sentence(verb.summary)))
+    sentence = f"{verb.summary[:1].upper()}{verb.summary[1:]}."
+    parser = _Parser(prog=f"kb {verb.words}", description=_plain(sentence))
     for option in verb.options:
         _add(parser, option)
     formats = verb.formats
@@ -61,10 +62,6 @@ def parser_of(verb: Verb) -> argparse.ArgumentParser:
             help=f"how to print (default: {formats[0]})",
         )
     return parser
-
-
-def _sentence(summary: str) -> str:
-    return f"{summary[:1].upper()}{summary[1:]}."
 
 
 def _plain(text: str) -> str:

@@ -320,17 +320,21 @@ def is_held_out(name: str) -> bool:
     return key_of(name).partition("_")[0] in _HELD_OUT
 
 
-def goes_on(before: LogColumn, after: LogColumn) -> bool:
-    """Whether rows start from what the row above started from or came to: `before | after`, `base | head`."""
-    return (
-        before.numeric
+def going_on(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]) -> list[str]:
+    """Columns whose rows go on from the row above, which started from what stands before them or came to them: `before | after`."""
+    counted = [c for n, c in columns.items() if roles[n] not in ("rank", "id", "time")]
+    return [
+        after.name
+        for before, after in pairwise(counted)
+        if before.numeric
         and after.numeric
         and len({*before.filled}) > 2
+        and is_resource(before.name) == is_resource(after.name)
         and all(
             start in (old, new)
             for start, old, new in zip(before.cells[1:], before.cells, after.cells, strict=False)
         )
-    )
+    ]
 
 
 def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:

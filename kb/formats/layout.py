@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from kb.formats.columns import (
     CHECKS,
@@ -15,7 +14,7 @@ from kb.formats.columns import (
     TEXT,
     ColumnRole,
     LogColumn,
-    goes_on,
+    going_on,
     is_aim,
     is_setting,
     key_of,
@@ -147,7 +146,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     roles |= {x.name: "status" for x in deciding}
     if not table.others:
         roles |= _worded(columns, roles, headed=table.headed, decided=decided)
-    for name in [b.name for a, b in pairwise(columns.values()) if goes_on(a, b)][:1]:
+    for name in going_on(columns, roles)[:1]:
         table = replace(table, stated=replace(table.stated, metric=table.stated.metric or name))
         roles[name] = "metric"
     chosen, rivals = _aim_of(columns, roles, ask, table, least=table.least * len(sample))

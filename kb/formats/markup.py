@@ -46,11 +46,9 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
         return [_of_git_log(x) for x in lines]
     elif filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    return _of_bullets([_PROPERTY.sub(_item_of, x) for x in lines])
-
-
-def _item_of(field: re.Match[str]) -> str:
-    return f"- {field[1]}: {field[2]}" if field[1] else ""
+    return _of_bullets(
+        [_PROPERTY.sub(lambda m: f"- {m[1]}: {m[2]}" if m[1] else "", x) for x in lines]
+    )
 
 
 def _of_bullets(lines: list[str]) -> list[str]:

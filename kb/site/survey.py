@@ -126,8 +126,9 @@ class Survey:
     def tag_places(self) -> dict[str, tuple[str, str]]:
         """(place, anchor) of each tag; tags share one page while they are few, beyond that one for each first letter."""
         whole = sum(map(len, self.tags.values())) <= 1500
+        letters = {t: t[0] if t[0].isascii() and t[0].isalnum() else "other" for t in self.tags}
         return {
-            tag: (f"by-tag/{'all' if whole else _letter(tag)}.html", f"tag-{store.digest_of(tag)}")
+            tag: (f"by-tag/{'all' if whole else letters[tag]}.html", f"tag-{store.digest_of(tag)}")
             for tag in self.tags
         }
 
@@ -232,7 +233,3 @@ def _compiled(layout: store.Layout, kept: store.Kept) -> dict[str, Page]:
 def _words(name: str) -> frozenset[str]:
     flat = "".join(c if c.isalnum() else " " for c in PurePosixPath(name).as_posix().lower())
     return frozenset(flat.split())
-
-
-def _letter(tag: str) -> str:
-    return tag[0] if tag[0].isascii() and tag[0].isalnum() else "other"

@@ -122,17 +122,13 @@ def _runs(sections: Sequence[Section], judged: set[int]) -> Iterator[tuple[Secti
             # What was released under a number is no run.
             named = names_run(section.title) and not _VERSION.match(section.title)
             raw = "" if named else _outcome(section.title)
+            is_date = not _WORD.search(section.title)
             below = sum(section.end <= line < whole.end for line in judged)
-            if raw or below > 1 or whole.end > section.end and named and _dates(section.title):
+            if raw or below > 1 or whole.end > section.end and named and is_date:
                 group = section.level
             elif named or section.start in judged:
                 run = section.level
                 yield whole, ""
-
-
-def _dates(title: str) -> bool:
-    """Whether a title named as runs are is no more than a date or number."""
-    return not _WORD.search(title)
 
 
 def _outcome(title: str) -> str:

@@ -78,7 +78,11 @@ def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) 
     topics = topics_of(own)
     tree, alone = _tree(topics, own)
     topic = {path: t.name for t in (*reversed(topics), *reversed(tree)) for path in t.paths}
-    shifts = {s.path: _shift(s.gain, p.metric) for p in standing.progress for s in p.steps}
+    shifts = {
+        s.path: "first" if s.gain is None else f"{s.gain:+.1%} {p.metric}"
+        for p in standing.progress
+        for s in p.steps
+    }
     ledger = (
         Ledger(
             e.path,
@@ -107,10 +111,6 @@ def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) 
     )
 
 
-def _shift(gain: float | None, metric: str) -> str:
-    return "first" if gain is None else f"{gain:+.1%} {metric}"
-
-
 def _label(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".md")
 
@@ -126,7 +126,7 @@ def _tree(
     for grouping in (
         lambda _: [(t.name, t.paths) for t in topics],
         _by_lever,
-        _by_title,
+        lambda runs: list(themes_of((e.path, e.title) for e in runs)),
         _by_parent,
     ):
         for name, paths in grouping(left):
@@ -155,10 +155,6 @@ def _by_lever(runs: Sequence[Facts]) -> _Groups:
         for k, paths in shared
         if 2 * len(paths) <= max(4, len(runs)) and len(k) >= 3
     ]
-
-
-def _by_title(runs: Sequence[Facts]) -> _Groups:
-    return list(themes_of((e.path, e.title) for e in runs))
 
 
 def _by_parent(runs: Sequence[Facts]) -> _Groups:
