@@ -25,7 +25,7 @@ migration_failures max_abs_diff smape ms/tok time_per_token sec_per_step s/iter 
 joules_per_token peak_hbm_gib reconstruct_100_ns validationLoss"""
 HIGHER = """tok/s tok_s output_tok_s tok_per_sec tps tokens_per_second t/s it/s samples/sec throughput_tflops mfu_percent cache_hit accuracy top1_acc roc_auc primary_f05 val_return pass@1 f1
 speedup_vs_pytorch gb/s memory_bandwidth_gbps steps_per_sec sharpe acceptance_rate tokens_per_joule gpu_util decode_tok_s images_per_s"""
-UNKNOWN = """score metric metric_after quality compression toffoli robustness_gap performance batch_size n_ctx num_steps error_reduction fitness
+UNKNOWN = """score metric metric_after quality compression toffoli robustness_gap performance batch_size time_control memory_limit_gb n_ctx num_steps error_reduction fitness
 cycle commit emitted_ops qubits"""
 
 

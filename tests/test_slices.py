@@ -385,6 +385,12 @@ def test_runs_of_no_target_are_one_trail_and_of_several_targets_each_is_named(ma
     assert not layout.at("indexes/state/experiments.md").exists(), "beside those of a target they are no trail"
 
 
+def test_an_empty_wiki_says_what_is_to_be_done_first(make_base):
+    layout = make_base({})
+    build(layout)
+    assert "kb experiment open --baseline" in text_of(ask(layout, query="what to try next"))
+
+
 # Sentences of an expert's page, sorted by hand: those that tell what to do, and those that tell what is seen.
 ADVISING = (
     "Pad the rows to 128 bytes.", "Rewriting the loop brings a third.", "Larger pages halve the stalls, so turn them on.", "A better order of the loops is the way out.",

@@ -49,6 +49,17 @@ def test_the_frontier_is_where_the_loop_works_and_others_stand_beside_it():
     assert standing.startswith("frontier at size 8192: v007~") and "rate 66 op/s" in standing and "best at size 2048: v002~" in standing
 
 
+def test_where_nothing_is_decided_the_best_figure_stands_there_and_where_nothing_is_measured_the_last_kept():
+    runs = [run(1, "baseline", title="as shipped", rate=100), *(run(n, "", title=f"step {n}", rate=100 + n) for n in (2, 4, 3))]
+    standing = texts(state_of(runs, target="engine").parts["standing"])
+    assert "frontier: v001~" in standing and "best that no verdict decides: v004~" in standing and "rate 104. " in standing
+    decided = [run(1, "supported", title="as shipped", rate=100), run(2, "refuted", title="step", rate=90), run(3, "", title="next", rate=101)]
+    assert "no verdict decides" not in texts(state_of(decided, target="engine").parts["standing"]), "one run of three waits"
+    bare = [run(1, "supported", title="tile=64", rate=None), run(2, "supported", title="tile=96", rate=None)]
+    standing = texts(state_of(bare, target="engine").parts["standing"])
+    assert standing.startswith("kept last: v002~") and "(2026-01-02, supported): " in standing and "noise" not in standing
+
+
 def test_the_best_configuration_is_one_line_to_run_with_who_set_each():
     merged, alone, setters, *_ = [line.text for line in state_of(TRAIL, target="engine").parts["config"]]
     assert alone == "no run had another value of: --unroll=4, --threads=8"

@@ -42,7 +42,7 @@ _WORK = word_set("""t tok toks token tokens it its iter iters iterations img img
     frame frames call calls query queries row rows record records doc docs seq seqs batch batches item items""")
 # What a change sets rather than measures: "batch_size" has no better side.
 _SETTINGS = word_set(
-    "batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window"
+    "batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window control limit budget"
 )
 # A change of a quantity: "error_reduction" and "latency_gain" turn the side of their word around or not, nobody knows.
 _TURNS = word_set(

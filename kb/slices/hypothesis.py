@@ -40,7 +40,8 @@ _TOPICS, _TRAILS = 10, 12
 # Sections of a run in the order in which they help the next one; of so many last runs the pages and citations are looked at, a passage is about so long.
 _PLACES, _MEASURED = ("verdict", "next", "mechanism"), ("because", "results", "setup")
 _LAST, _PASSAGE = 8, 600
-# What a target page must tell before anything can be measured.
+# Where the ladder of phases stands, and what a target page must tell before anything can be measured.
+_LADDER = "indexes/blueprint.md"
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 # Headings of an analysis below which it says where to go and where not.
 _DIRECTIONS = re.compile(
@@ -73,6 +74,8 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
     # A short trail leaves room for what its runs measured.
     if passages:
         _bring_passages(into, _MEASURED)
+    if not into.parts and not cold:
+        into.words("state", _LADDER, "", why="baseline", text=_to_baseline(into))
     return mode
 
 
@@ -108,7 +111,7 @@ def _bring_start(into: OpenSlice, *, budget: int, cold: bool) -> None:
     bring_target(into, most=900 if budget >= 3000 else 240)
     if not cold:
         page = into.question.page
-        home = page.path if page else "indexes/blueprint.md"
+        home = page.path if page else _LADDER
         into.words("state", home, "", why="baseline", text=_to_baseline(into))
         for path in into.runs[-1:]:
             into.words("recent", path, "", why="last run", text=into.view.standing(path).title)
@@ -164,7 +167,7 @@ def _bring_trails(into: OpenSlice) -> None:
         text = (
             f"targets with their runs: {', '.join(listed)}; `--target NAME` tells where one stands"
         )
-        into.words("state", "indexes/blueprint.md", "", why="targets", text=text)
+        into.words("state", _LADDER, "", why="targets", text=text)
 
 
 def _bring_statements(into: OpenSlice, *, tokens: int) -> None:

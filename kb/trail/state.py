@@ -17,7 +17,14 @@ from kb.text import cut, numbers_in, unit_of
 from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.facts import Facts
-from kb.trail.frontier import Frontier, frontiers_of, kept, parents_of, points_of
+from kb.trail.frontier import (
+    Frontier,
+    frontiers_of,
+    kept,
+    metric_of,
+    parents_of,
+    points_of,
+)
 from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
 from kb.trail.levers import is_common, key_of, levers_in
@@ -228,6 +235,7 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
         if not place or f.run.metrics:
             yield _best(outcomes, f, first=not place)
         yield from () if place else bottleneck_line(outcomes)
+    yield from _undecided(outcomes)
     if outcomes.runs:
         counts = Counter(e.verdict.canonical or "open" for e in outcomes.runs)
         first = next((e for e in outcomes.runs if e.verdict.canonical is Verdict.BASELINE), None)
@@ -249,6 +257,24 @@ def _best(outcomes: Outcomes, f: Frontier, *, first: bool) -> Line:
     head = f"{called if first else 'best'}{where}: {handle(e.path)} ({outcome}): "
     figures = "; ".join(filter(None, about))
     return Line(f"{head}{figures}{'. ' if figures else ''}{cut(subject_of(e), 150)}", e.path)
+
+
+def _undecided(outcomes: Outcomes) -> Iterable[Line]:
+    """The best figure of a trail most of whose runs say no verdict, where nothing that was kept is as good."""
+    metric = outcomes.metric or metric_of(outcomes.runs)
+    if not metric or not metric.direction:
+        return
+    sign = 1 if metric.direction == "higher" else -1
+    values = {e.path: m.value for e in outcomes.runs if (m := e.metric(metric.name))}
+    runs = [e for e in outcomes.runs if not (e.verdict.canonical or e.running)]
+    runs = [e for e in runs if values.get(e.path) is not None]
+    best = max(runs, key=lambda e: sign * values[e.path], default=None)
+    standing = values.get(outcomes.best.run.path) if outcomes.best else None
+    if best and 2 * len(runs) > len(outcomes.runs):
+        if standing is None or sign * values[best.path] > sign * standing:
+            figure = f"{metric.name} {number_text(values[best.path])}"
+            text = f"best that no verdict decides: {handle(best.path)}: {figure}. {cut(subject_of(best), 150)}"
+            yield Line(text, best.path)
 
 
 def _about_best(outcomes: Outcomes, f: Frontier) -> list[str]:
@@ -318,7 +344,8 @@ def _memory(outcomes: Outcomes) -> Iterable[Line]:
 
 def _recent(outcomes: Outcomes) -> Iterable[Line]:
     for e in list(reversed(outcomes.runs))[:8]:
-        result = outcomes.result(e)
+        # Without a figure in common each run tells its own.
+        result = outcomes.result(e) or ("" if outcomes.metric else measured(e, 3))
         head = f"{handle(e.path)} [{e.verdict.canonical or 'open'}] {cut(outcomes.change(e), 110)}"
         yield Line(
             f"{head}{f': {result}' if result else ''}; {outcomes.reason(e, 260)}".rstrip("; "),
