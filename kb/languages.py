@@ -14,9 +14,9 @@ VERDICTS: Mapping[str, str] = {
         "崩溃 崩潰 报错 錯誤 错误 クラッシュ エラー 크래시 오류"
     ),
     "refuted": (
-        "verworfen widerlegt abgelehnt zurückgenommen zurückgerollt gescheitert rejeté réfuté infirmé abandonné écarté rechazad "
+        "verworfen widerlegt abgelehnt zurückgenommen zurückgerollt gescheitert rejeté réfuté infirmé abandonné écarté annulé rechazad "
         "descartad refutad revertid rejeitad respint scartat confutat verworpen weerlegd afgewezen teruggedraaid отклон отверг опроверг откачен "
-        "不成立 不采用 不採用 否定 否决 驳回 駁回 拒绝 废弃 廢棄 放弃 回滚 回滾 证伪 证否 失败 失敗 棄却 却下 反証 기각 폐기 반증"
+        "不成立 不采用 不採用 否定 否决 驳回 駁回 拒绝 废弃 廢棄 放弃 回滚 回滾 回退 证伪 证否 失败 失敗 棄却 却下 反証 기각 폐기 반증"
     ),
     "inconclusive": (
         "unklar unentschieden ergebnislos non-concluant indécis peu-concluant inconclus no-concluyente inconcludent onbeslist неясн "
@@ -28,6 +28,12 @@ VERDICTS: Mapping[str, str] = {
         "证实 保留 上线 支持 채택 확인 유지"
     ),
     "baseline": "ausgangswert vergleichswert uitgangspunt référence línea-base базов 基线 基線 ベースライン 베이스라인",
+}
+
+# What answers a question that a header asks.
+ANSWERS: Mapping[str, str] = {
+    "yes": "ja oui sí si sim sì да 是 はい 예",
+    "no": "nein non não нет 否 いいえ 아니오",
 }
 
 # What says that a run is still to end.

@@ -1265,3 +1265,63 @@ def test_rows_that_start_from_what_the_row_above_came_to_are_judged_by_what_they
     rows = ("index | 412 s | 287 s | keep", "work_mem | 287 s | 231 s | keep", "page cost | 231 s | 244 s | drop", "partitions | 231 s | 96 s | keep")
     said = told(log("log.md", "# Log\n\nLower is better.\n\n| Title | base | head | Verdict |\n|---|---|---|---|\n" + "".join(f"| {r} |\n" for r in rows)))
     assert (said["segments"][0]["metric"], said["best"]["value"], said["kept"]) == ("head", 96.0, 3)
+
+
+@pytest.mark.parametrize(("header", "yes", "no"), [("是否保留", "是", "否，更慢"), ("保留？", "是", "否"), ("übernommen", "ja", "nein"), ("gardé ?", "oui", "non"), ("kept? (y/n)", "y", "n")])
+def test_a_header_that_asks_whether_a_run_was_kept_is_answered_in_any_language(log, header, yes, no):
+    said = told(log("log.md", f"| # | 改动 | 耗时 (ms) | {header} |\n|---|---|---|---|\n| 1 | 展开 | 110 | {yes} |\n| 2 | 分配器 | 131 | {no} |\n| 3 | 向量化 | 98 | {yes} |\n"))
+    assert (counts(said), said["best"]["value"]) == ((3, 2, 1, 0, 0, 0), 98.0)
+
+
+def test_an_answer_below_kept_goes_before_a_status_that_says_only_that_it_ran(log):
+    rows = ["| 1 | baseline | ok | 12.0 | baseline |", "| 2 | fuse | ok | 10.1 | yes |", "| 3 | unroll | ok | 12.9 | no |", "| 4 | prefetch | crash | - | no |", "| 5 | align | ok | 9.8 | yes |"]
+    said = told(log("log.md", "| run | change | status | lat | kept? |\n|---|---|---|---|---|\n" + "\n".join(rows)))
+    assert (counts(said), said["best"]["value"]) == ((5, 2, 1, 1, 0, 1), 9.8)
+
+
+def test_marks_say_what_tools_can_do_unless_their_column_or_row_is_one_of_runs(log):
+    tools = "| Tool | Linux | macOS | Speed |\n|---|---|---|---|\n| rg | ✅ | ✅ | 1.2 s |\n| ag | ✅ | ❌ | 3.4 s |\n| ack | ✅ | ❌ | 9.9 s |\n"
+    parts = "| # | Name | Status | Description |\n|---|---|---|---|\n| 1 | login | ✅ | works |\n| 2 | billing | ❌ | not done |\n"
+    assert {told(log("tools.md", text))["format"] for text in (tools, parts)} == {"prose"}
+    runs = "| Experiment | Status | Description |\n|---|---|---|\n| fuse | ✅ | faster |\n| unroll | ❌ | slower |\n| align | ✅ | faster |\n"
+    assert counts(told(log("log.md", runs))) == (3, 2, 1, 0, 0, 0)
+
+
+def test_what_stayed_undecided_is_told_beside_what_was_kept_and_rejected(log):
+    text = "# Tried\n\n## Undecided\n- prefetch: 9.9 ms, within noise\n\n## Kept\n- fused loops: 12.0 -> 10.1 ms\n- aligned: 9.8 ms\n\n## Rejected\n- unroll: 12.9 ms\n\n## Potential improvements\n- huge pages\n"
+    assert counts(told(log("tried.md", text))) == (4, 2, 1, 0, 0, 1)
+
+
+def test_rows_between_numbered_runs_that_measure_nothing_are_phases(log):
+    rows = ["0|base|-1.6|-10.9%|基线", "1|RSI|-3.2|-39.7%|已回退", "---|Phase 2: grid|-|-|已完成", "2|Donchian|1.19|7.2%|保留✔"]
+    said = told(log("results.tsv", tsv("round|strategy|val_score|val_return|status", *rows)), metric="")
+    assert (counts(said), said["segments"][0]["metric"]) == ((3, 1, 1, 0, 0, 1), "val_score")
+
+
+def test_a_day_without_its_year_dates_a_run_and_what_has_figures_is_judged_by(log):
+    said = told(log("board.csv", "date,submission,kaggle_public,note\n09-07,baseline,0.74,no matching\n09-08,jpeg,0.859,pipeline added\n09-09,+clip,0.927,\n"), metric="")
+    assert (counts(said)[0], said["segments"][0]["metric"]) == (3, "kaggle_public")
+    text = "".join(f"## Run 00{n} — try {n}\n- final loss: train_loss 2.0{n} avg over the response\n- wall time: {n}m39s total (train 99s)\n- commit: d5d81{n}6\n\n" for n in (1, 2))
+    assert counts(told(log("log.md", text)))[0] == 2
+
+
+RULED = [
+    "==========\nRun: 1\nKp: 0.5\nOvershoot: 12.5 %\nSettling time: 2.1 s\nNotes: too slow,\n  by far\n==========\nRun: 2\nKp: 0.9\nOvershoot: 18.0 %\nSettling time: 1.4 s\n==========\nRun: 3\nKp: 0.9\nOvershoot: 6.0 %\nSettling time: 1.2 s\n==========\n",
+    "=== Trial 1 ===\nlr = 0.1\nval_acc = 0.81\n\n=== Trial 2 ===\nlr=0.01\nval_acc=0.85\n\n=== Trial 3 ===\nlr = 0.001\nval_acc = 0.84\n",
+    "Results\n\nv2 vs v1\nGames: 362\nElo: 82.1 +/- 32.3, LOS: 100 %\n\nv3 vs v2\nGames: 697\nElo: 48.2 +/- 23.8, LOS: 99 %\n\nv3 vs v1\nGames: 126\nElo: 279.6 +/- 75.4, LOS: 100 %\n",
+]
+
+
+@pytest.mark.parametrize("text", RULED)
+def test_blocks_of_fields_between_rules_or_blank_lines_are_records(log, text):
+    said = told(log("tuning_log.txt", text), metric="")
+    assert (said["format"], said["runs"], said["kept"]) == ("records", 3, None)
+    assert all(r.value is not None for r in runs_of(log("tuning_log.txt", text)))
+
+
+def test_a_title_between_two_rules_names_the_block_below_it_and_blocks_without_a_form_are_none(log):
+    ruled = "".join(f"-----\nExperiment {n}: try {n}\n-----\nEpochs: {n}0\nVal accuracy: 0.8{n}\nDecision: {d}\n\n" for n, d in ((1, "keep"), (2, "discard"), (3, "keep")))
+    runs = runs_of(log("tuning_log.txt", ruled), "records")
+    assert [(r.label, r.description, r.outcome) for r in runs] == [("1", "try 1", "kept"), ("2", "try 2", "discarded"), ("3", "try 3", "kept")]
+    packages = "".join(f"Package: lib{n}\nVersion: 1.{n}\nInstalled-Size: {n}20\nDescription: a library\n\n" for n in range(5))
+    assert told(log("packages.txt", packages))["format"] == "prose"

@@ -283,3 +283,26 @@ def test_an_order_is_a_verdict_where_it_stands_alone_or_says_what_to_do(text, ve
 )
 def test_a_goal_and_what_was_before_the_change_report_nothing(text, moves, report):
     assert (moves_in(text), report_in(text)[0]) == (moves, report)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("CP-R3 = PASS（唯一未达标项为尾部）", "supported"),
+        ("complete, gate failed; the further branches were not started", "refuted"),
+        ("gate passed on both seeds", "supported"),
+        ("RED — 关闭", "refuted"),
+        ("red wire, to be soldered", None),
+        ("不采用。它不是降低风险的好方法。", "refuted"),
+        ("baseline", "baseline"),
+        ("baseline already absorbs what it adds", None),
+    ],
+)
+def test_a_gate_a_light_and_what_stands_behind_a_sign_say_a_verdict(text, verdict):
+    assert outcome_verdict(text) == verdict
+
+
+def test_a_heading_with_a_colon_of_full_width_says_a_verdict():
+    text = "# 报告：新架构（2026-08-26）\n\n## 结论：CP-R3 = PASS（尾部 47/50）\n\n## 性能\n\n| | CPU | HTP |\n|---|---|---|\n| step | 80.3 ms | 4.9 ms |\n"
+    page = read("wiki/experiments/123-htp.md", text.encode())
+    assert read_facts(page, text).verdict.canonical == "supported"

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from kb import languages
 from kb.formats.reading import Ask, moment, quantity_of
 from kb.run.direction import direction_from, direction_of, is_resource, word_set, words_of
 from kb.run.quantity import bare
@@ -36,16 +37,12 @@ DAYS = word_set("date datetime timestamp utc")
 STATUS = word_set("status verdict decision")
 # Names under which statuses stand as often as other things: believed by their cells.
 _STATUS_TOO = word_set("outcome state result disposition action kind kept keep keep_discard ok")
-# A column `kept` of yes and no.
-_DECIDING = word_set(
-    "kept keep accepted accept adopted adopt merged promoted retained is_kept was_kept improved"
-)
 CHECKS = word_set(
     "correct correctness check checks tests test parity valid is_valid passed tests_passed "
     "checks_passed verified ok guard typecheck lint"
 )
-_PASSED = word_set("ok pass passed true yes y 1 ✓ ✅")
-_FAILED = word_set("fail failed false no n 0 wrong ✗ ❌")
+_PASSED = word_set(f"ok pass passed true yes y 1 ✓ ✅ {languages.ANSWERS['yes']}")
+_FAILED = word_set(f"fail failed false no n 0 wrong ✗ ❌ {languages.ANSWERS['no']}")
 TEXT = tuple(
     "description desc change_description change changes change_summary experiment hypothesis idea what "
     "what_changed mutation mutations modification modifications approach strategy summary title details "
@@ -158,7 +155,10 @@ class LogColumn:
     @cached_property
     def status_share(self) -> float:
         """Which part of the cells that say anything are words of the status vocabulary."""
-        return self.share(lambda c: is_status(c) or self.signed or c == "loss")
+        asks = asks_for(self.name)
+        return self.share(
+            lambda c: is_status(c) or self.signed or c == "loss" or asks and answer_of(c)
+        )
 
     @cached_property
     def ends(self) -> bool:
@@ -182,10 +182,17 @@ class LogColumn:
 def status_weight(column: LogColumn) -> float:
     """How likely a column holds the statuses; 0 where it does not."""
     key, share = column.key, column.status_share
-    if _DECIDING & key_words(column.name) and column.share(answer_of) == 1:
-        return 2.5
+    if asks_for(column.name) and 2 * column.share(answer_of) > 1:
+        # Where most rows answer it goes before a status that only says how a process ended.
+        return 4.5 if 2 * len(column.filled) > len(column.cells) else 2.5
     if key in STATUS and share > 0:
         return 3 + share + 2 * bool(column.outcomes & DECIDED)
+    if (
+        column.headed
+        and key not in _STATUS_TOO
+        and not any(map(str.isalnum, "".join(column.filled)))
+    ):
+        return 0.0  # Marks alone may say what anything can do.
     # A few words said over and over, of which not all are known.
     few = len({*column.filled}) <= 8 and not any(quantity_of(w) for w in column.filled)
     if share >= (0.4 if few else 0.6) and column.decides:
@@ -200,16 +207,24 @@ def outcome_in(name: str, cell: str) -> Outcome:
     """Outcome that a cell of a status column states: a status word, or yes and no below `kept`."""
     cell = bare(cell)
     key = key_of(name)
-    if (answer := answer_of(cell)) and _DECIDING & key_words(name):
+    if (answer := answer_of(cell)) and asks_for(name):
         return Outcome.KEPT if answer in _PASSED else Outcome.DISCARDED
     if key in STATUS | _STATUS_TOO and cell in SIGNS:
         return SIGNS[cell]
     return Outcome.DISCARDED if cell.lower() == "loss" else outcome_of(cell)
 
 
+@lru_cache(4096)
+def asks_for(name: str) -> bool:
+    """Whether a header asks if a run was kept, so that yes and no answer it: `kept?`, `is_merged`, `是否保留`, `übernommen`."""
+    words = key_words(bare(name).removeprefix("是否"))
+    return "improved" in words or any(outcome_of(w) is Outcome.KEPT for w in words)
+
+
 def answer_of(cell: str) -> str:
     """The yes or no that a cell begins with, as in `no: cache misses`; empty where it answers nothing."""
-    word = "".join(cell.lower().split()[:1]).rstrip(":,;.")
+    plain = cell.lower().replace("，", " ").replace("（", " ")
+    word = "".join(plain.split()[:1]).rstrip(":,;.。；：")
     return word if word in _PASSED | _FAILED else ""
 
 
@@ -268,7 +283,8 @@ def _marking_role(column: LogColumn) -> ColumnRole | None:
     clock, day = (words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & DAYS)
     if key in _RANK:
         return "rank"
-    if any(moments) and (day or clock and all(moments)) or key in _TIME and not moments:
+    undated = key in _TIME and not moments or key in DAYS and not column.numeric
+    if any(moments) and (day or clock and all(moments)) or undated:
         return "time"
     if key in _ID and (key != "experiment" or column.numeric):
         return "id"
@@ -284,7 +300,7 @@ def own_word(key: str) -> str:
 def is_aim(key: str) -> bool:
     """Whether a column is named as what runs are judged by: `score`, `overall_score`."""
     first, _, last = key.partition("_")
-    return key in _AIM or first in _FOREMOST and last in _AIM
+    return key in _AIM or first in _FOREMOST | _HELD_OUT and last in _AIM
 
 
 def _role_of_cells(column: LogColumn) -> ColumnRole:
@@ -312,6 +328,7 @@ def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
     ]
     # A tracker tells how long a training ran beside what it came to.
     beside = _DERIVED | (_RAN if any(is_held_out(c.name) for c in known) else frozenset())
+    known = [c for c in known if c.numeric] or known
     return [c for c in known if not beside & key_words(c.name)] or known
 
 

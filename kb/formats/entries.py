@@ -299,7 +299,8 @@ def figures_of(entry: TextEntry) -> dict[str, str]:
     figures: dict[str, str] = {}
     brackets = [(m[1], status_in(m[1])) for m in BRACKETS.finditer(title)]
     inner = [b.removeprefix(w).split(",")[0] for b, w in brackets if w or listed]
-    for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *inner]:
+    first, *rest = [BRACKETS.sub("", p) for p in entry.pieces]
+    for part in [first * bool(quantity_of(first)), *rest, *inner]:
         for name, value, unit in spoken_in(part.strip(ORNAMENTS)):
             figures.setdefault(name or (f"result ({unit})" if unit else "value"), value)
     return entry.figures | figures

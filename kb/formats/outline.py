@@ -10,7 +10,7 @@ from kb.run.direction import word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, fault_of, is_status, outcome_of, status_words
-from kb.schema import FIELD_NAMES, Verdict, canonical_verdict
+from kb.schema import FIELD_NAMES, Verdict, canonical_verdict, outcome_verdict
 from kb.text.numbers import numbers_in
 
 # Parts of running text: what stands between marks, dashes and brackets.
@@ -181,7 +181,7 @@ class Outline:
         for block in blocks:
             if block.kind == "heading" and block.depth == 0:
                 heading = bare(self.texts[block.line - 1].strip("# \t")[:LONGEST_HEADING])
-                self._open(_opened(self.lines[block.line - 1], block.level, heading), heading)
+                self._open(heading_unit(self.lines[block.line - 1], block.level, heading), heading)
                 self.open.text = heading
             elif block.kind == "paragraph":
                 holder = blocks[block.parent] if block.parent >= 0 else None
@@ -197,6 +197,9 @@ class Outline:
         if heading and not unit.label:
             unit.section = status_of(heading) or above.section
         unit.day = unit.day or self.day
+        if unit.level == ITEM_LEVEL and unit.section:
+            # Lists below statuses are one trail, what stayed undecided beside what was kept.
+            unit.kind = "list"
         above.below.append(unit)
         self.units.append(unit)
         self.open = unit
@@ -237,13 +240,14 @@ def status_of(heading: str) -> str:
     if len(heading) > 39 or DASHES.search(heading):
         return ""
     outcome, begun = outcome_of(heading), status_words(heading) not in NOT_BEGUN
-    if outcome in DECIDED or fault_of(heading) or not begun:
+    neither = is_status(heading) and outcome_verdict(heading) is Verdict.INCONCLUSIVE
+    if outcome in DECIDED or fault_of(heading) or not begun or neither:
         return heading
     failed = outcome is not Outcome.OTHER or canonical_verdict(heading) is Verdict.REFUTED
     return "rejected" if failed else ""
 
 
-def _opened(line: LogLine, level: int, heading: str) -> TextUnit:
+def heading_unit(line: LogLine, level: int, heading: str) -> TextUnit:
     """The unit that a heading or a bold beginning opens, with the run's number, commit or day that it carries."""
     text = heading.lstrip("[( ")
     dated = DAY.match(text)
@@ -283,7 +287,7 @@ def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
 
 def _run_in(line: LogLine, bold: re.Match[str]) -> TextUnit | None:
     """The run that a bold beginning names and decides: `**Exp98 DISCARD** rsm=0.8`; or that a line wholly in bold numbers."""
-    unit, rest = _opened(line, BOLD_LEVEL, bold[1]), bold[2].strip(" :—–-)]")
+    unit, rest = heading_unit(line, BOLD_LEVEL, bold[1]), bold[2].strip(" :—–-)]")
     status = status_in(unit.title) or status_in(rest)
     if not unit.label or rest and outcome_of(status) is Outcome.OTHER:
         return None

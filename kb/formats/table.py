@@ -192,7 +192,7 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
     if answered and outcome is Outcome.DISCARDED:
         # A `no` only says that it was not kept; its reason may say that it broke, or what stopped it.
         reasons = [c for n, c in record.cells.items() if own_word(key_of(n)) in REASON]
-        reasons.append(status.partition(" ")[2])
+        reasons += [status.partition(" ")[2], *[*cells.values()][1:]]
         outcome = next(filter(None, map(fault_of, reasons)), outcome)
     return f"{name}: {status}" if answered else status, outcome
 
@@ -361,7 +361,12 @@ def _run_or_remark(
     content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
     # `no effect at all` stands for a figure.
     says = any(ch.isdigit() or ch == " " for x in content for ch in x)
-    if layout.primary and run.outcome is None and not says:
+    unnumbered = "id" in layout.roles.values() and not any(map(str.isalnum, run.label))
+    if (
+        layout.primary
+        and (run.outcome is None or unnumbered and run.outcome is Outcome.OTHER)
+        and not says
+    ):
         yield Remark("a row without a figure or an outcome; no run", record.line.number)
         return
     if run.primary and run.value is None:

@@ -88,7 +88,7 @@ _ENUM = re.compile(r"^[A-Za-z]\w*\.(?=[A-Z][A-Z_]+$)")
 def status_words(raw: str) -> str:
     """A status without case, emphasis and separators: `**Checks-Failed**` gives `checks_failed`."""
     plain = _ENUM.sub("", raw.strip()).lower().replace("’", "'").replace("won't", "will not")
-    return re.sub(r"[\W_]+", "_", plain).strip("_")
+    return re.sub(r"[\W_]+", "_", plain).strip("_").removeprefix("已")
 
 
 @lru_cache(4096)

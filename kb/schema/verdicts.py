@@ -135,6 +135,8 @@ def _phrases(words: list[str], orders: str) -> str:
     return f"{'|'.join(words)}|{ordered}".replace("_", " ")
 
 
+# What was set before a run for it to reach.
+_GATE = "(?:gate|criteri(?:on|a)|bar|threshold)"
 # Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
 _OUTCOMES = (
     (
@@ -146,7 +148,7 @@ _OUTCOMES = (
     (
         regex(
             r"(?:regress\w*|negative|negativ[oa]?|négati(?:f|ve)|worse|slower|no[- ]go|abandon\w*|disproved|disproven|lost|loss(?=\W*$)|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
-            rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE, 'drop kill scrap bin remove withdraw switch_off turn_off take_out throw_out back_out roll_back')})\b"
+            rf"turned down|red(?=\W*$)|{_GATE} (?:was )?(?:failed|missed|not (?:met|passed|reached|cleared))|not (?:better|faster|good)|{_phrases(UNDONE, 'drop kill scrap bin remove withdraw switch_off turn_off take_out throw_out back_out roll_back')})\b"
         ),
         Verdict.REFUTED,
     ),
@@ -160,7 +162,7 @@ _OUTCOMES = (
     (
         regex(
             r"(?:success\w*|win|won(?!.t\b)|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
-            rf"in use|live|stays?|adopt|{_phrases(ADOPTED, 'merge promote ship land roll_out apply select')})\b"
+            rf"green(?=\W*$)|{_GATE} (?:was )?(?:passed|met|reached|cleared)|in use|live|stays?|adopt|{_phrases(ADOPTED, 'merge promote ship land roll_out apply select')})\b"
         ),
         Verdict.SUPPORTED,
     ),
@@ -172,7 +174,7 @@ _MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", V
 _FIGURE_MARK = regex(
     rf"\D*\d[\d.,–-]*\D*?([{''.join(marks for marks, _ in _MARKS)}])\W*(?:\(.*\)\W*)?$"
 )
-_CLAUSE = regex(r"[.;:,(\n—–]|\s-\s")
+_CLAUSE = regex(r"[.;:,(\n—–（，。；：]|\s-\s")
 
 
 _TICK = regex(r"(?<!\w)\[[xX]\]\s+([^\[]*)")
@@ -200,7 +202,10 @@ def outcome_verdict(raw: str) -> Verdict | None:
         return None  # A form that names what may be said.
     clauses = [c.strip(" *_`") for c in _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=2)]
     # That it ended ("closed, slower") leaves the next clause to say how; what runs, or is planned, has no outcome yet.
-    opening = (_HAS_ENDED.match(clauses[0]) and "".join(clauses[1:2])) or clauses[0]
+    # What it is called stands before a sign of equality ("gate 3 = PASS").
+    opening = ((_HAS_ENDED.match(clauses[0]) and "".join(clauses[1:2])) or clauses[0]).rpartition(
+        " = "
+    )[2]
     marked = next((v for marks, v in _MARKS if text and text[0] in marks), None)
     if not opening:
         return marked
@@ -210,7 +215,8 @@ def outcome_verdict(raw: str) -> Verdict | None:
     # What is confirmed may be that it failed: "confirmed (negative result)", "confirmed; not adopted".
     if opening.startswith("confirm") and canonical_verdict(text) is Verdict.REFUTED:
         return Verdict.REFUTED
-    if verdict is not Verdict.OTHER:
+    # A sentence that begins with the baseline tells what it does.
+    if verdict is not Verdict.OTHER and (verdict is not Verdict.BASELINE or opening.count(" ") < 2):
         return verdict
     worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
     return worded or (None if _IN_LIFE.match(opening) else marked)

@@ -184,7 +184,7 @@ def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
     for passage, after in zip_longest(passages, passages[1:]):
         below = after.text if after and after.kind == "paragraph" else ""
         if passage.kind == "heading":
-            title = passage.text.replace(" — ", ": ").replace(" - ", ": ")
+            title = passage.text.replace(" — ", ": ").replace(" - ", ": ").replace("：", ": ")
             name, _, behind = title.partition(":")
             yield name.lower(), behind.strip() or below
         elif passage.label:

@@ -1,9 +1,13 @@
 """Pages of text: tables of runs (a simple loop's log.md, leaderboards), entries (a heading, bold line, commit, message or list item a run:
 `### Run 4: fuse the loops — total_ms=9.1 (KEEP)`), and journals in prose, in whose sentences no runs are looked for.
 
+In plain text a record is a block of fields: some lines `name: value` between rules or blank lines, its title above them or in a rule. Blocks
+that have no form in common, are called nothing or say nothing of how they came out are none: packages have fields too.
+
 A table of runs has statuses, or numbers its rows and states a quantity or a delta; entries are a trail where most say how they came out.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -29,18 +33,38 @@ from kb.formats.entries import (
 )
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.markup import pages_of
-from kb.formats.outline import DASHES, DAY, DECIDED, RUNS, day_of, part_of, status_in, status_of
+from kb.formats.outline import (
+    DASHES,
+    DAY,
+    DECIDED,
+    KINDS,
+    LONGEST_HEADING,
+    RUNS,
+    day_of,
+    heading_unit,
+    part_of,
+    status_in,
+    status_of,
+)
 from kb.formats.readers.jsonl import LISTS, opens_json
-from kb.formats.reading import Ask, Remark, Segment, quantity_of
+from kb.formats.reading import Ask, LogLine, Remark, Segment, quantity_of, text_lines
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import events_of
-from kb.run.direction import direction_of, word_set
+from kb.run.direction import direction_of, is_resource, word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, outcome_of, status_words
+from kb.schema import label_kind
 
 _MACHINES = word_set("hardware machine device gpu cpu")
 _TEXTS = (".md", ".markdown", ".rst", ".org")
+# A line of signs, which may hold a title: `=====`, `--- Run 3 ---`. A longer line is none.
+_RULE = re.compile(r"\s*([=*_~#+-])\1{2,}\s*(?:([^\s=*_~#+-].*?)\s*\1{2,}\s*)?$")
+_LONGEST_RULE = 200
+_FIELD = re.compile(
+    r"[\s>*•-]{0,9}([^\W\d_][\w ./%()@°-]{0,40}?)\s{0,9}(?:[:：]\s|=)\s{0,40}(?=\S)"
+)
+_CALLED = {"id", "title", "date"}
 
 
 def tables_of(path: Path) -> list[RecordTable]:
@@ -85,7 +109,11 @@ def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) 
         return True
     numbered = bool(roles & {"id", "rank"})
     if layout.statuses and layout.tells:
-        return bool(layout.decided or layout.direction or numbered)
+        marked = not any(c.isalnum() for r in records for c in r.cells[layout.statuses[0]])
+        # Bare marks (✅, ❌) say what things can do as well: runs are called so, say what changed, or measure something.
+        called = change or status or any(key_of(n).partition("_")[0] in RUNS for n in layout.roles)
+        measured = layout.direction or "delta" in roles
+        return bool(measured or (called if marked else layout.decided or numbered))
     # A score of any kind is one of runs where the rows are numbered as runs are, and one without a side where each names what it ran on.
     called = any(key_of(n).partition("_")[0] in RUNS for n in layout.names("id"))
     called = called and (is_held_out(aim) or is_aim(key_of(aim).rpartition("_")[2]))
@@ -242,6 +270,48 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
     return bool(head) and not known and not opens_json(head)
 
 
+def blocks_of(lines: list[LogLine]) -> Iterator[list[LogLine]]:
+    """Lines that stand together: between rules, or between blank lines where nothing is ruled. What stands alone above a block is its first line."""
+    rules = [_RULE.match(x.text[:_LONGEST_RULE]) for x in lines]
+    ruled, block = len([*filter(None, rules)]) > 1, []
+    for line, rule in zip([*lines, LogLine(0, "")], [*rules, None], strict=True):
+        if line.text.strip() and not rule:
+            block.append(line)
+        elif (rule or not ruled or not line.number) and len(block) > 1:
+            yield block
+            block = []
+        block = [LogLine(line.number, rule[2])] if rule and rule[2] else block
+
+
+def record_of(block: list[LogLine]) -> Record:
+    """A block as a record: its title, numbered or not, and its fields; a line that is none goes on with the field above."""
+    title = heading_unit(block[0], 2, block[0].text[:LONGEST_HEADING].strip())
+    titled = bool(title.label) or not _FIELD.match(block[0].text)
+    cells = {"id": title.label, "title": title.title, "date": title.day} if titled else {}
+    name = ""
+    for line in block[titled:]:
+        field = _FIELD.match(line.text)
+        name, value = field[1].strip() if field else name, line.text[field.end() if field else 0 :]
+        # `82.1 +/- 32.3, LOS: 100 %`: a remark stands behind the comma.
+        figure, _, remark = value.strip().partition(", ")
+        parts = {name: figure, "notes": remark} if quantity_of(figure) else {name: value.strip()}
+        cells |= {n: f"{cells.get(n, '')} {text}".strip() for n, text in parts.items()}
+    return Record(block[0], {n: c for n, c in cells.items() if n and c})
+
+
+def read_records(path: Path, ask: Ask) -> Iterator[Event]:
+    """One segment, and one run a block that has two of the fields that most blocks have."""
+    records = [record_of(block) for block in blocks_of([*text_lines(path)])]
+    times = Counter(n for r in records for n in r.cells)
+    most = {n for n, t in times.items() if 2 * t > len(records) > 1}
+    form = most - _CALLED
+    judged = any(label_kind(n) == "outcome" or direction_of(n) and not is_resource(n) for n in form)
+    if not judged or not any(n in _CALLED or key_of(n) in KINDS for n in most):
+        form = set()
+    runs = [r for r in records if len(form & {*r.cells}) > 1]
+    yield from events_of([RecordTable(runs, least=1 / 2)], ask, file=path.name, kind="records")
+
+
 def read_prose(path: Path, ask: Ask) -> Iterator[Event]:
     """No runs, and a remark that says so."""
     yield Segment(0, 1, judged=False)
@@ -252,6 +322,7 @@ _NAMES = "markdown markdown-table log simple-loop leaderboard heygen auto-model-
 FORMATS = (
     LogFormat("logmd", recognise_tables, read_tables, order=31, aliases=tuple(_NAMES.split())),
     LogFormat("worklog", recognise, read, order=32, aliases=("journal",)),
+    LogFormat("records", recognise, read_records, order=33),
     LogFormat(
         "prose", lambda path, head: False, read_prose, order=99, aliases=("prose-log", "text")
     ),
