@@ -1312,6 +1312,10 @@ RULED = [
 ]
 
 
+RULED.append(RULED[0].replace("=====", "─────").replace("Run: ", "Config: lr=0."))
+RULED.append("PID\n\n" + "".join(f"Trial {n}\n-------\nP: 0.{n}\nError: 1.{n}\nResult: it oscillates\n\n" for n in (1, 2, 3)))
+
+
 @pytest.mark.parametrize("text", RULED)
 def test_blocks_of_fields_between_rules_or_blank_lines_are_records(log, text):
     said = told(log("tuning_log.txt", text), metric="")

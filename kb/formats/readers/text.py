@@ -59,7 +59,7 @@ from kb.schema import label_kind
 _MACHINES = word_set("hardware machine device gpu cpu")
 _TEXTS = (".md", ".markdown", ".rst", ".org")
 # A line of signs, which may hold a title: `=====`, `--- Run 3 ---`. A longer line is none.
-_RULE = re.compile(r"\s*([=*_~#+-])\1{2,}\s*(?:([^\s=*_~#+-].*?)\s*\1{2,}\s*)?$")
+_RULE = re.compile(r"\s*([=*_~#+─━═-])\1{2,}\s*(?:([^\s=*_~#+─━═-].*?)\s*\1{2,}\s*)?$")
 _LONGEST_RULE = 200
 _FIELD = re.compile(
     r"[\s>*•-]{0,9}([^\W\d_][\w ./%()@°-]{0,40}?)\s{0,9}(?:[:：]\s|=)\s{0,40}(?=\S)"
@@ -270,17 +270,21 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
     return bool(head) and not known and not opens_json(head)
 
 
-def blocks_of(lines: list[LogLine]) -> Iterator[list[LogLine]]:
-    """Lines that stand together: between rules, or between blank lines where nothing is ruled. What stands alone above a block is its first line."""
-    rules = [_RULE.match(x.text[:_LONGEST_RULE]) for x in lines]
-    ruled, block = len([*filter(None, rules)]) > 1, []
+def blocks_of(lines: list[LogLine], rules: list[re.Match[str] | None]) -> Iterator[list[LogLine]]:
+    """Lines that stand together: between rules, or between blank lines where nothing is ruled. What stands alone above a block, or above a
+    rule, is its first line.
+    """
+    block, before = [], ""
     for line, rule in zip([*lines, LogLine(0, "")], [*rules, None], strict=True):
         if line.text.strip() and not rule:
             block.append(line)
-        elif (rule or not ruled or not line.number) and len(block) > 1:
-            yield block
-            block = []
+            alone = not before
+        elif (rule or not any(rules) or not line.number) and len(block) > 1:
+            title = block[-1:] if rule and alone else []
+            yield block[: len(block) - len(title)]
+            block = title
         block = [LogLine(line.number, rule[2])] if rule and rule[2] else block
+        before = line.text.strip() * (not rule)
 
 
 def record_of(block: list[LogLine]) -> Record:
@@ -301,12 +305,16 @@ def record_of(block: list[LogLine]) -> Record:
 
 def read_records(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run a block that has two of the fields that most blocks have."""
-    records = [record_of(block) for block in blocks_of([*text_lines(path)])]
+    lines = [*text_lines(path)]
+    rules = [_RULE.match(x.text[:_LONGEST_RULE]) for x in lines]
+    rules = rules if len([*filter(None, rules)]) > 1 else [None] * len(lines)
+    records = [record_of(block) for block in blocks_of(lines, rules)]
     times = Counter(n for r in records for n in r.cells)
     most = {n for n, t in times.items() if 2 * t > len(records) > 1}
     form = most - _CALLED
     judged = any(label_kind(n) == "outcome" or direction_of(n) and not is_resource(n) for n in form)
-    if not judged or not any(n in _CALLED or key_of(n) in KINDS for n in most):
+    called = any(rules) or any(n in _CALLED or key_of(n) in KINDS for n in most)
+    if not judged or not called:
         form = set()
     runs = [r for r in records if len(form & {*r.cells}) > 1]
     yield from events_of([RecordTable(runs, least=1 / 2)], ask, file=path.name, kind="records")
