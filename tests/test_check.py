@@ -9,7 +9,7 @@ from kb.build import build
 from kb.page import read
 from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
-from kb.refuted.intent import aim_of_page, aim_of_text, terms_in
+from kb.refuted.intent import aim_of_page, aim_of_proposal, aim_of_text, terms_in
 from kb.refuted.moves import clauses, moves_in
 from tests.test_refuted import run
 
@@ -78,6 +78,24 @@ def test_a_value_that_is_a_name_is_met_by_its_words_and_a_switch_is_not(make_bas
     answer = asked(gate, "Pack all columns with zstd at level six in place of LZ4.")
     assert (answer.outcome, answer.matches[0].path) == ("distinguish", codec)
     assert asked(gate, "Switch off the second queue of the disk.").outcome == "clear"
+
+
+def test_a_flag_that_is_given_back_to_the_program_is_not_the_lever_that_failed(make_base):
+    page = "wiki/experiments/engine/cache.md"
+    text = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# Small cache\n\n`--cache-dtype fp8_e5m2` doubles what fits.\n"
+    layout = make_base({**TRAIL, page: text})
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert kinds(asked(gate, "Use `--cache-dtype fp8_e5m2`."))[page] == "same-value"
+    for word in ("auto", "none"):
+        assert kinds(asked(gate, f"Set `--cache-dtype {word}` again and pack the weights instead."))[page] == "similar"
+
+
+def test_what_is_set_beside_a_declared_lever_is_where_it_stands():
+    text = "---\nlevers: [softcap=15]\n---\nHypothesis: cap the logits. batch_tokens 524288, warmup_tokens 4096.\n"
+    terms = aim_of_proposal(text).terms
+    assert {"logit", "softcap", "#15"} <= terms.keys() and not {"batch", "token", "warmup", "#524288"} & terms.keys()
+    assert {"batch", "token", "#524288"} <= aim_of_proposal(text.partition("---\nH")[2]).terms.keys()
 
 
 def test_what_a_title_or_a_table_says_that_is_set_is_met_under_that_name(make_base):

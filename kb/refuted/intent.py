@@ -224,12 +224,15 @@ def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> di
     """How much of the text each word and number carries. A lever that does not stay is counted as well, by its key, and carries nothing."""
     moved = [m for m in moves if m.role is not Role.HELD]
     terms = {term: REASON for term in terms_in(because)}
+    about = pulled(moved)
+    # What it sets beside the levers that it declares is where it stands.
+    beside = (f"{m.name} {m.value}" for m in moved if m.role is Role.SET and m not in about)
+    stands = terms_in(" ".join(beside))
     for part in parts:
         if part.kind != "setup":
             weight = _TOPIC if part.kind in ("title", "name") else 1.0
-            for term in terms_in(" ".join(clauses(part.text))):
+            for term in terms_in(" ".join(clauses(part.text))) - stands:
                 terms[term] = max(weight, terms.get(term, 0.0))
-    about = pulled(moved)
     for move in about:
         terms |= dict.fromkeys(terms_in(f"{move.name} {move.value}"), _TOPIC)
     terms |= {"=" + m.key: 0.0 for m in moved}

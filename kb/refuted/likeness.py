@@ -40,7 +40,13 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
     """Likeness of what two texts pull, by key, or by a name that is the other's with its owner in front (`a.b.size`, `b.size`)."""
     owned = {
         key: next(
-            (k for k, m in mine.items() if k not in theirs and _is_owned(m.name, q.name)), key
+            (
+                k
+                for k, m in mine.items()
+                if k not in theirs
+                and (m.name.endswith("." + q.name) or q.name.endswith("." + m.name))
+            ),
+            key,
         )
         for key, q in theirs.items()
     }
@@ -54,16 +60,11 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
         key=lambda k: (mine[k].is_setting + theirs[k].is_setting, mine[k].role + theirs[k].role, k),
     )
     alone = 2 * len(both) >= max(_size(mine, mine[key]), _size(theirs, mine[key]))
-    moved = theirs[key].is_moved or not any(m.is_moved for m in theirs.values())
     return Likeness(
         _kind(mine[key], theirs[key]) if alone else "similar",
         theirs[key],
-        alone and moved,
+        alone and (theirs[key].is_moved or not any(m.is_moved for m in theirs.values())),
     )
-
-
-def _is_owned(one: str, other: str) -> bool:
-    return one.endswith("." + other) or other.endswith("." + one)
 
 
 def _size(pulls: Mapping[str, Move], lever: Move) -> int:

@@ -49,7 +49,7 @@ _PATTERNS = (
     # -XX:+UseX, -XX:-UseX, -XX:X=64: the switches of a JVM.
     regex(r"-XX:(?P<sign>[+-])?(?P<name>[A-Z]\w+)(?:=(?P<value>[\w.%]+))?"),
     regex(
-        rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b|"
+        rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b|auto\b|none\b|"
         rf"(?!v\d|exp|run)[A-Za-z]+_?[a-z]*\d)){_VALUE}{_THEN}"
     ),
     regex(
