@@ -32,7 +32,7 @@ _THRASH = 5
 
 # How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
 # the rest are pages that answer it.
-_SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
+_SMALL, _STATE, _NEUTRAL = 0.14, 0.48, 0.88
 # A question as open as this is answered by passages of the last pages before those that share its words.
 _OPEN = 0.4
 # Topics of which is told how often they paid; targets that are named where the question names none.
@@ -291,6 +291,5 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
 
 
 def _part_of(into: OpenSlice, page: Ranked) -> str:
-    if page.type == "hypothesis" and into.question.is_open(page.path):
-        return "leads"
-    return "refuted" if into.failed(page.path) else "pages"
+    is_lead = page.type == "hypothesis" and into.question.is_open(page.path)
+    return "leads" if is_lead else "refuted" if into.failed(page.path) else "pages"

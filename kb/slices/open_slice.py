@@ -138,9 +138,12 @@ class OpenSlice:
         """Whether most of a text stands in the slice already, or in the one before it, by stretches of five words."""
         text = self.named(text)
         own = _stretches(text)
-        if self._earlier and len(own) <= 8:
-            return all(line in self._earlier for line in text.split("\n"))
-        return len(own) > 8 and len(own & self._stretches) > 0.6 * len(own)
+        is_short = len(own) <= 8
+        return (
+            bool(self._earlier) and all(line in self._earlier for line in text.split("\n"))
+            if is_short
+            else len(own & self._stretches) > 0.6 * len(own)
+        )
 
     def failed(self, path: str) -> bool:
         return self.view.standing(path).verdict in FAILED

@@ -12,6 +12,7 @@ from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
 from kb.slices.view import View
+from kb.trail.handles import numbers_named
 
 if TYPE_CHECKING:
     from kb.claims import Claim
@@ -59,9 +60,11 @@ class Question:
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""
         page = self.view.standing(path)
-        if page is None or page.order is None:
-            return None
-        return self.view.always("facts", path, lambda: trail.experiment(self.view.db, path))
+        return (
+            self.view.always("facts", path, lambda: trail.experiment(self.view.db, path))
+            if page and page.order
+            else None
+        )
 
     @cached_property
     def pages(self) -> list[Ranked]:
@@ -95,8 +98,10 @@ class Question:
             return runs
         # What names a higher number than a run of the target had at the moment was written later.
         last = max([f.number for f in runs] + [self.own.number - 1 if self.own else 0])
-        then = (self._then(f) if self.view.gained(f.path) else f for f in runs)
-        return [replace(f, account=f.account.as_of(last)) for f in then]
+        then = [self._then(f) if self.view.gained(f.path) else f for f in runs]
+        # But a run that others set out to beat stood there before them, whatever its number.
+        known = {n for f in then for n in numbers_named(f"{f.hypothesis} {f.falsification}")}
+        return [replace(f, account=f.account.as_of(last, known)) for f in then]
 
     def _then(self, facts: trail.Facts) -> trail.Facts:
         """Facts of a run as its page told them at the moment, by its history."""
@@ -219,6 +224,5 @@ def _names(text: str) -> set[str]:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{k} {v}" for k, v in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    listed = [f"{k} {v}" for k, v in value.items()] if isinstance(value, dict) else value
+    return ", ".join(map(str, listed)) if isinstance(listed, list) else str(value)

@@ -79,13 +79,13 @@ def bring_lines(
     left = most - into.tokens
     packed: list[str] = []
     head = ""
-    for line in lines:
+    for at, line in enumerate(lines):
         # What heads several lines is told once.
         own = line.text.removeprefix(line.head)
         text = own if line.head == head else line.text
         cost = tokens_of(text + "\n")
         again = own in into.lines or into.says(line.text)
-        if again or (cost > left and packed and title != "frontier"):
+        if again or (cost > left and packed and (title != "frontier" or at > 1)):
             continue
         into.lines.add(own)
         left -= cost

@@ -45,6 +45,5 @@ def _cost(shape: str) -> float:
         return 0.85 + 0.10 * (size - 1)
     if not bare.isascii():
         return 0.85 + 0.30 * size if not any(c.isalnum() for c in bare) else 1.0 * size
-    if bare.startswith("AA"):
-        return 1.55 + 0.12 * size
-    return (0.90 if size <= 4 else 1.20 if size <= 8 else 1.70) - (0.0 if spaced else 0.21)
+    short = 0.90 if size <= 4 else 1.20 if size <= 8 else 1.70
+    return 1.55 + 0.12 * size if bare.startswith("AA") else short - (0.0 if spaced else 0.21)

@@ -139,9 +139,9 @@ class View:
         return {path: self._standing[path] for path in paths if self.sees(path)}
 
     def _existed(self, page: PageStanding) -> bool:
-        if self.moment is None:
-            return True
-        return page.order < self.moment if page.order else page.date <= self.moment[0]
+        return self.moment is None or (
+            page.order < self.moment if page.order else page.date <= self.moment[0]
+        )
 
     def runs(self, target: str, *, last: int) -> list[str]:
         """Paths of the last experiments of a target (of all, without one) that may be seen, oldest first."""

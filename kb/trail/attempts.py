@@ -70,9 +70,10 @@ def _try(
 
 def are_tries(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the rows of a table are no stretches of one run, no metrics, and nothing hoped for."""
-    if len(body) < 2 or _PARTS_OF_RUN.search(header[0]) or any(map(_HOPED.search, header)):
-        return False
-    return not is_measured(header[0]) and 2 * sum(is_measured(r[0]) for r in body) < len(body)
+    apart = _PARTS_OF_RUN.search(header[0]) or any(map(_HOPED.search, header))
+    return not (len(body) < 2 or apart or is_measured(header[0])) and (
+        2 * sum(is_measured(r[0]) for r in body) < len(body)
+    )
 
 
 def _texts(
@@ -89,9 +90,8 @@ def _texts(
 def _verdict(text: str, words: Sequence[str]) -> bool | None:
     """Whether a row says that its try was kept or failed; None where it says neither."""
     verdicts = {canonical_verdict(t.partition(";")[0].partition(".")[0]) for t in words}
-    if _DID_NOT_RUN.search(text) or verdicts & {*FAILED, Verdict.INCONCLUSIVE}:
-        return False
-    return True if Verdict.SUPPORTED in verdicts else None
+    lost = _DID_NOT_RUN.search(text) or verdicts & {*FAILED, Verdict.INCONCLUSIVE}
+    return False if lost else True if Verdict.SUPPORTED in verdicts else None
 
 
 def _gains(

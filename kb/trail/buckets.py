@@ -1,37 +1,79 @@
 """Where a target's time goes: the bucket tables of its runs, what each bucket takes, and what could at most be won in it. Refuses to add up what a page does not list."""
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from kb.text import cut, numbers_in, unit_of
 from kb.trail.facts import Facts, Note
 from kb.trail.frontier import kept, parents_of
 from kb.trail.handles import handle
+from kb.trail.leads import OpenLead, leads_of
 from kb.trail.line import Line, quoted
 from kb.trail.outcomes import Outcomes, is_repeat
 from kb.trail.outline import Phrases
 
 # A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
-_ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
-_MOST_NAMED = 5
+_ROWS, _ALL, _LITTLE = 4, 99.0, 5.0
+# So many buckets are named; a shorter name than this stands in any text, and a smaller change of a share is noise.
+_MOST_NAMED, _SHORTEST, _MOVED = 4, 4, 0.5
+# Of shares that come to more with what is idle the rest is of the time that is not.
+_WHOLE = 105.0
 # What a sentence says of a limit is read before what it says of a bucket.
 _LIMITS = Phrases("idle, util\\w*, bound by, \\w+-bound, peak, roofline, headroom", whole=True)
 
 
-def largest_buckets(outcomes: Outcomes) -> list[tuple[float, str, str]]:
-    """(share in per cent, name, page that states it) of the buckets of the table that stands for the frontier, the largest first."""
-    for e in _tables(outcomes):
-        if rows := _shares(e.account.buckets):
-            return sorted(((s, name, e.path) for name, s in rows if s < _ALL), key=lambda b: -b[0])
-    return []
-
-
 def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
-    """What takes most of the time, and what a run could at most bring that does away with all of a bucket."""
-    large = [b for b in largest_buckets(outcomes) if b[0] >= _LITTLE][:_MOST_NAMED]
-    prizes = (f"{cut(name, 60)} {s:.3g} % (+{100 * s / (100 - s):.0f} %)" for s, name, _ in large)
-    if large:
-        text = f"time goes to (at most to be won): {', '.join(prizes)}"
-        yield Line(text, large[0][2])
+    """What takes most of the time and took in the table before, with what a run could bring there and what those brought that aimed at it."""
+    tables = [(e, rows) for e in _tables(outcomes) if (rows := _shares(e.account.buckets))][:2]
+    before = {_plain(name): share for _, rows in tables[1:] for name, share in rows}
+    for e, rows in tables[:1]:
+        idle = _idle_beside(e, rows)
+        large = [(s, name, s * (100 - idle) / 100) for name, s in rows if _LITTLE <= s < _ALL]
+        large += [(idle, "idle beside them", idle)] * (idle >= _LITTLE)
+        leads = [*leads_of(outcomes.runs)]
+        prizes = (
+            f"{cut(name, 60)} {s:.3g} % ({_prize(outcomes, leads, name, share=of_all, now=s, was=before.get(_plain(name), s))})"
+            for s, name, of_all in sorted(large, reverse=True)[:_MOST_NAMED]
+        )
+        head = f"time goes to, by {handle(e.path)} (most to win without it, with half of it; runs that name it)"
+        yield from [Line(f"{head}: {', '.join(prizes)}", e.path)] * bool(large)
+
+
+def _idle_beside(e: Facts, rows: Sequence[tuple[str, float]]) -> float:
+    """The share of the time that a device waits, where those of a table are of the time that it is busy."""
+    shares = (_first(n.text, "%") for n in e.account.profile if "idle" in n.text.lower())
+    idle = next(filter(None, shares), 0.0)
+    return idle if sum(share for _, share in rows if share < _ALL) + idle > _WHOLE else 0.0
+
+
+def _prize(
+    outcomes: Outcomes,
+    leads: Sequence[OpenLead],
+    name: str,
+    *,
+    share: float,
+    now: float,
+    was: float,
+) -> str:
+    """What a run would bring that did away with all or half of a bucket, and what those came to that name it."""
+    calls = [c for part in name.split("(") if len(c := _plain(part)) >= _SHORTEST]
+    aimed = ((e, _plain(f"{e.title} {e.hypothesis}")) for e in outcomes.runs)
+    runs = [e for e, aim in aimed if any(c in aim for c in calls)]
+    left = (x.run for x in leads if any(c in _plain(x.text) for c in calls))
+    won = [(outcomes.gains.get(e.path, 0.0), handle(e.path)) for e in runs if kept(e)]
+    gain, best = max(won, default=(0.0, ""))
+    about = (
+        ", ".join(f"+{100 * part / (100 - part):.0f} %" for part in (share, share / 2)),
+        f"{was:.3g} % before" if abs(was - now) >= _MOVED else "",
+        f"{len(won)}/{len(runs)} won" if runs else "",
+        f"best {best} {100 * gain:+.1f} %" if gain > 0 else "",
+        *(f"lead {handle(e.path)}" for e in islice(left, 1)),
+    )
+    return "; ".join(filter(None, about))
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("-", " ").replace("_", " ").strip(" )")
 
 
 def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:
@@ -87,16 +129,16 @@ def _tables(outcomes: Outcomes) -> list[Facts]:
 
 
 def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
-    """The frontier's buckets, those of its newest repeat first, else the latest; what moved since the table before; what pages say of it."""
+    """The frontier's buckets, those of its newest repeat first, else the latest, and what pages say of them."""
     if outcomes.best is None:
         return
     best, before = outcomes.best.run, []
-    tables = _tables(outcomes)[:2]
+    tables = _tables(outcomes)[:1]
     spoken = [e for e in _order(outcomes) if e.account.profile][:1]
     own = [best] if best.account.profile else []
     named = {e.path: " (the frontier run again)" for e in repeats_of(outcomes, best)}
     named |= {best.path: ""}
-    for e in dict.fromkeys([*tables[:1], *own, *spoken]):
+    for e in dict.fromkeys([*tables, *own, *spoken]):
         if e in tables:
             which = named.get(e.path, " (the newest table)")
             rows = [n.text for n in e.account.buckets]
@@ -104,22 +146,3 @@ def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
             yield Line(text, e.path)
         notes = sorted(e.account.profile, key=lambda n: not _LIMITS.search(n.text))
         yield from quoted(e, notes[: 5 if e is best else 2], before)
-    if len(tables) > 1:
-        old, new = sorted(tables, key=lambda e: e.order)
-        if moved := _share_moves(new.account.buckets, old.account.buckets):
-            yield Line(
-                f"from {handle(old.path)} to {handle(new.path)}: {'; '.join(moved)}", new.path
-            )
-
-
-def _share_moves(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
-    """Buckets whose stated share differs by half a point or more between two tables."""
-    now, then = (
-        {name.split("(")[0].strip().lower(): _first(rest, "%") for name, _, rest in cells}
-        for cells in ([n.text.partition(" · ") for n in table[1:]] for table in (rows, before))
-    )
-    return [
-        f"{name} {then[name]:g} → {share:g} %"
-        for name, share in now.items()
-        if share and then.get(name) and abs(share - then[name]) >= 0.5
-    ]

@@ -184,11 +184,14 @@ def _counted(
 ) -> Iterable[Lever]:
     """The settings of one run that can be handed on, each as a run of the chain writes it out; what a kept run declares always can."""
     declared = e.levers if e.stated_levers and kept(e) else ()
+    # What a run that lost set alone is what it lost by.
+    runs = () if kept(e) else outcomes.runs
+    others = {_family(v) for other in runs if other is not e for v in other.settings}
     for v in (*e.settings, *(declared or e.levers[:6])):
         long = written.get(key_of(v.name))
         v = Lever(long.name, v.value) if long else v
         if v in declared or _counts(outcomes, v, own=own or bool(long)):
-            yield v
+            yield from [v] * (not runs or _family(v) in others)
 
 
 def _written(chain: Sequence[Facts]) -> dict[str, Lever]:
@@ -227,6 +230,5 @@ def _counts(outcomes: Outcomes, v: Lever, *, own: bool) -> bool:
         return bool(not v.value or _VALUE.fullmatch(v.value))
     if len(key_of(v.value)) < 2 - v.value.isdigit() or len(key_of(v.name)) < 2:
         return False
-    if own and v.value[:1].isdigit() and not is_common(v.name):
-        return True
-    return bool(_COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value))
+    stated = own and v.value[:1].isdigit() and not is_common(v.name)
+    return bool(stated or _COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value))

@@ -1,5 +1,6 @@
 """What one experiment page says, as values: verdict, labels, levers, metrics, settings, places. Knows no page: `page_facts` reads them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from kb.run.record import Lever, Metric
@@ -69,11 +70,10 @@ class Account:
     noise: tuple[Note, ...] = ()
     attempts: tuple[TableTry, ...] = ()
 
-    def as_of(self, last: int) -> "Account":
-        """The account without what names runs later than number `last`."""
-        return Account(
-            *(tuple(n for n in getattr(self, f.name) if n.upto <= last) for f in fields(self))
-        )
+    def as_of(self, last: int, known: Collection[int] = ()) -> "Account":
+        """The account without what names runs later than number `last`, but those that were `known` before."""
+        parts = (getattr(self, f.name) for f in fields(self))
+        return Account(*(tuple(n for n in p if n.upto <= last or n.upto in known) for p in parts))
 
 
 @dataclass(frozen=True, slots=True)

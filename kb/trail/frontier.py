@@ -190,10 +190,8 @@ def frontier_of(
 ) -> Frontier | None:
     """The frontier where the loop works at present, of a variant where that has runs; None where nothing was kept."""
     of_variant = [e for e in experiments if e.variant == variant] if variant else []
-    for runs in (of_variant, experiments):
-        if frontiers := frontiers_of(runs, stated=stated):
-            return frontiers[0]
-    return None
+    trails = (frontiers_of(runs, stated=stated) for runs in (of_variant, experiments))
+    return next((frontiers[0] for frontiers in trails if frontiers), None)
 
 
 def _frontier(experiments: Sequence[Facts], point: str, metric: Metric | None) -> Frontier | None:

@@ -48,7 +48,7 @@ class OpenLead(NamedTuple):
     place: int
 
 
-def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
+def leads_of(runs: Sequence[Facts], *, last: int = _LAST_RUNS) -> Iterator[OpenLead]:
     """What the last runs left to try and none since tried, newest run first, each said once."""
     before: list[str] = []
     heads: list[frozenset[str]] = []
@@ -59,7 +59,10 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     for age, e in enumerate(reversed(runs[-last:])):
         for place, text in enumerate(t for n in e.account.leads for t in _each(n.text)):
             head = terms(_TURN.split(text, maxsplit=1)[0])
-            again = any(_is_same(head, other) for other in heads) or repeats(text, before)
+            # Two headings speak of one thing where most of the shorter stands in the longer.
+            again = repeats(text, before) or any(
+                len(head & other) >= max(_SAYS * min(len(head), len(other)), 2) for other in heads
+            )
             if len(words_of(text)) >= _LEAST and not _NO_IDEA.search(text) and not again:
                 before.append(text)
                 heads.append(head)
@@ -73,7 +76,7 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
 
 def lead_lines(outcomes: Outcomes) -> Iterable[Line]:
     """Open leads, those first that the newest runs told first."""
-    leads = leads_of(outcomes.runs, last=_LAST_RUNS)
+    leads = leads_of(outcomes.runs)
     for lead in sorted(leads, key=lambda lead: lead.age / 4 + lead.place / 8):
         name = f"{handle(lead.run.path)}: "
         yield Line(f"{name}{cut(lead.text, _LONGEST)}", lead.run.path, name)
@@ -83,11 +86,6 @@ def _each(text: str) -> list[str]:
     """The leads of a text that lists several by their titles, else the text."""
     titles = _TITLES.split(text)
     return titles if all(t.count(" ") > 1 for t in titles) else [text]
-
-
-def _is_same(head: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two headings of leads speak of one thing: most of the shorter stands in the longer."""
-    return len(head & other) >= max(_SAYS * min(len(head), len(other)), 2)
 
 
 def _takes(run: _Try, head: frozenset[str], named: frozenset[str], plain: frozenset[str]) -> bool:

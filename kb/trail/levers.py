@@ -307,9 +307,8 @@ OPPOSITE = {"raise": "lower", "lower": "raise", "enable": "disable", "disable": 
 def _arrow_way(numbers: re.Match[str]) -> str:
     """Which way the numbers of an arrow go; empty where they are equal, or none."""
     values = [number_of(g.rstrip(".,")) for g in numbers.groups() if g]
-    if len(values) != 2 or None in values or values[0] == values[1]:
-        return ""
-    return "raise" if values[1] > values[0] else "lower"
+    is_change = len(values) == 2 and None not in values and values[0] != values[1]
+    return ("raise" if values[1] > values[0] else "lower") if is_change else ""
 
 
 def _verb_way(text: str) -> str | None:
@@ -322,11 +321,8 @@ def _verb_way(text: str) -> str | None:
         for m in _CUE.finditer(lower)
     )
     cues = {way for way, words in objects if direction_of(" ".join(words[:4])) is None}
-    if {"raise", "lower"} <= cues:
-        return ""
-    return next(
-        (way for way in ("raise", "lower", "disable", "replace", "enable") if way in cues), None
-    )
+    ways = (way for way in ("raise", "lower", "disable", "replace", "enable") if way in cues)
+    return "" if {"raise", "lower"} <= cues else next(ways, None)
 
 
 def direction_in(title: str, statement: str) -> str:

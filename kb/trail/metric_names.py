@@ -94,9 +94,8 @@ def fits(name: str, unit: str) -> bool:
     if known and known.dimension == "time":
         is_loss = any(w.startswith("loss") for w in words)
         return direction_of(name) == "lower" and not is_resource(name) and not is_loss
-    if known and known.dimension == "size":
-        return is_resource(name) or bool(words & _SIZES)
-    return direction_of(name) is not None
+    sized = known and known.dimension == "size"
+    return is_resource(name) or bool(words & _SIZES) if sized else direction_of(name) is not None
 
 
 @lru_cache(4096)

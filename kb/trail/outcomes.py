@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,11 @@ from kb import regex
 from kb.run.noise import gain_of
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Metric
+from kb.schema import Verdict
 from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
-from kb.trail.handles import label_of
+from kb.trail.handles import label_of, numbers_named
 from kb.trail.line import repeats, words_of
 from kb.trail.outline import Phrases
 
@@ -39,6 +41,8 @@ _WIN = regex(
 )
 # Signs that a loop decorates its titles with: dear in tokens, and they say nothing.
 _SIGN = regex("[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+ ?")
+# The last runs of which one may have lost to a run without a page, how much better than what was kept it is, and how it ended.
+_LAST, _FAR, _LOST_TO = 6, 0.02, (Verdict.REFUTED, Verdict.INCONCLUSIVE)
 # So many words that a title shares with the frontier's go without saying.
 _PREFIX = 3
 _OWN_NUMBER = regex(
@@ -63,7 +67,7 @@ class Outcomes:
         lessons: "Iterable[Lesson]" = (),
         kin: Mapping[str, float] = {},
     ):
-        self.runs, self.frontiers, self.kin = runs, frontiers, kin
+        self.runs, self.frontiers, self.kin, self.against = runs, frontiers, kin, ""
         lessons = tuple(lessons)
         self.lessons = [w for w in lessons if kin.get(w.target)]
         # Names of targets are written like settings (`llama3`) and are none.
@@ -72,6 +76,18 @@ class Outcomes:
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)
+        # Runs that lost, though far better than what was kept, to one that has no page tell of it alone: the best of them stands next to it.
+        known, size = {e.number for e in runs}, self.best.point if self.best else ""
+        lost = [
+            (self.gains[e.path], sentence, e)
+            for e in runs[-_LAST:]
+            if self.gains.get(e.path, 0.0) > _FAR and e.verdict.canonical in _LOST_TO
+            for sentence in sentences_of(e.falsification * (e.point in ("", size)))
+            if numbers_named(sentence) - known
+        ]
+        for _, self.against, run in sorted(lost, key=lambda e: e[:2])[-1:]:
+            self.best = replace(self.best, run=run)
+            self.frontiers = (self.best, *frontiers[1:])
         self.numbers = frozenset(label_of(e.path).lstrip("expvrunti-_0") for e in runs)
 
     @cached_property

@@ -122,9 +122,8 @@ def _labelled(text: str, bold: str, *, listing: bool) -> tuple[str, str]:
         or not name.replace(" ", "").isalpha()
     ):
         return "", ""
-    if not _SHORTEST_LABEL <= len(name) <= _LONGEST_LABEL:
-        return "", ""
-    return name.strip().lower(), behind.lstrip(":—– ").strip()
+    is_label = _SHORTEST_LABEL <= len(name) <= _LONGEST_LABEL
+    return (name.strip().lower(), behind.lstrip(":—– ").strip()) if is_label else ("", "")
 
 
 def labels_of(passages: Iterable[Passage]) -> dict[str, str]:

@@ -6,11 +6,12 @@ Whole rows and sentences in the page's own words. Refuses to sum up: that is the
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from kb import regex
 from kb.page import Page
 from kb.run.record import Lever
-from kb.text import cut, sentences_of
+from kb.text import cut, numbers_in, sentences_of
 from kb.trail.attempts import attempts_in
 from kb.trail.facts import Account, Note, TableTry
 from kb.trail.handles import numbers_named
@@ -35,7 +36,7 @@ _LISTED = Phrases(
 )
 _SPENT = Phrases("self, time, ms\\b, [uµ]s\\b, cycles, samples, total, share")
 _MEMORY = Phrases(
-    "hbm, vram, memory, rss, vmem, smem, heap, oom\\w*, overflow\\w*, overrun, peak, headroom, ceiling",
+    "hbm, vram, memory, rss, vmem, smem, heap, oom(?:s|ed|ing)?, overflow\\w*, overrun, peak, headroom, ceiling",
     whole=True,
 )
 _STORE = Phrases("hbm, vram, vmem, memory, rss, heap", whole=True)
@@ -90,6 +91,8 @@ _MOST = {
 _SHORTEST, _LONGEST, _LONGEST_CODE, _LONGEST_BUCKET = 8, 420, 900, 170
 # A list item of fewer words that sets nothing is an id; a work of less than this no size of it.
 _WORDS, _SMALLEST_WORK = 3, 16
+# A breakdown names so many buckets at least, and they take so much of the time together, in per cent.
+_FEWEST, _MOST_OF, _ALL = 3, 50, 101
 
 
 def account_of(page: Page, passages: Sequence[Passage]) -> Account:
@@ -114,6 +117,7 @@ def account_of(page: Page, passages: Sequence[Passage]) -> Account:
             named = 0 if name in ("leads", "deferred") else _latest(text, number)
             if len(text) > _SHORTEST:
                 parts[name].setdefault(text, Note(text, max(upto, named)))
+    buckets = buckets or _breakdown(passages, parts["profile"], number)
     notes = {name: tuple(own.values()) for name, own in parts.items()}
     leads = notes["leads"] + notes.pop("deferred")
     notes |= {"buckets": buckets, "leads": leads, "attempts": tuple(attempts)}
@@ -156,11 +160,10 @@ def _prose(passage: Passage, own: str) -> Iterator[_Told]:
             yield "config", text, _LONGEST
     profiled = _PROFILE.head(" ".join(passage.above))
     # Most paragraphs say none of this, and need not be read by sentences.
-    spoken = [
-        (name, says) for name, says in _SENTENCES if (profiled if name == "profile" else says(text))
-    ]
-    aside = _CONFIG.head(own) or _EXPECTED.search(f"{own} {text[:40]}")
-    deferred = not aside and _DEFERRED.search(text)
+    expected = _EXPECTED.search(f"{own} {text[:40]}") is not None
+    tells = _SENTENCES[expected:]
+    spoken = [(n, says) for n, says in tells if (profiled if n == "profile" else says(text))]
+    deferred = not expected and not _CONFIG.head(own) and _DEFERRED.search(text)
     before = ""
     for sentence in sentences_of(text) if spoken or deferred else ():
         for name, says in spoken:
@@ -172,7 +175,8 @@ def _prose(passage: Passage, own: str) -> Iterator[_Told]:
         before = sentence
 
 
-# What a sentence of a page says, by the part of the account that keeps it; that of a profile stands below its heading alone.
+# What a sentence of a page says, by the part of the account that keeps it; that of a profile stands below its heading alone, and of memory,
+# the first, nothing counts that is only expected.
 _SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("memory", lambda text: _MEMORY.search(text) and (_BYTES.search(text) or _FILLED.search(text))),
     ("config", lambda text: _STATED.search(text) or text.count(" + ") >= 3),
@@ -209,14 +213,45 @@ def buckets_of(rows: list[list[str]], above: tuple[str, ...]) -> tuple[int, list
     return 1 + 2 * profiled + 2 * listed, [cut(line, _LONGEST_BUCKET) for line in lines if line]
 
 
+def _breakdown(
+    passages: Sequence[Passage], profile: dict[str, Note], number: int
+) -> tuple[Note, ...]:
+    """Rows of the first sentence or list below a heading of a profile that lists where the time goes; what `profile` holds of it is taken out."""
+    profiled = (p for p in passages if p.kind == "paragraph" and _PROFILE.head(" ".join(p.above)))
+    groups = groupby(profiled, key=lambda p: (p.listed, p.above))
+    lists = ([s for p in group for s in sentences_of(p.text)] for _, group in groups)
+    texts = (text for own in lists for text in (*own, ", ".join(own)))
+    text, rows = next(((t, rows) for t in texts if (rows := _shares_in(t))), ("", ()))
+    for sentence in [t for t in profile if t in text]:
+        del profile[sentence]
+    return tuple(Note(row, _latest(text, number)) for row in rows)
+
+
+def _shares_in(text: str) -> Sequence[str]:
+    """The rows of a breakdown that a text lists: names with a share each, together most of the time; none of any other text."""
+    pieces = [p.strip(" .") for p in text.replace(";", ",").split(", ")] * ("%" in text)
+    shares = [next((n for n in numbers_in(p) if n.unit == "%"), None) for p in pieces]
+    if (
+        len(pieces) < _FEWEST
+        or None in shares
+        or not _MOST_OF < sum(n.value for n in shares) <= _ALL
+    ):
+        return ()
+    cells = ((p[: n.start], p[n.start : n.end]) for p, n in zip(pieces, shares, strict=True))
+    rows = (f"{name.rstrip(' :=(~').rpartition(': ')[2]} · {share}" for name, share in cells)
+    return "bucket · share", *rows
+
+
 def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:
     """What a page says its run was set to: front matter's `config`, then its configuration's own lines, then `texts`."""
     settings: dict[str, Lever] = {}
     config = page.front.get("config")
     for name, value in config.items() if isinstance(config, dict) else ():
         settings[key_of(str(name))] = Lever(str(name), str(value))
-    notes = (n.text for n in account.config if not n.upto and not BESIDE.search(n.text))
-    for text in (*notes, *texts):
+    notes = [n.text for n in account.config if not n.upto and not BESIDE.search(n.text)]
+    # A clause that names the run itself says how it differs from what the clauses beside it tell.
+    own = (c for n in notes if "; " in n for c in n.split("; ") if page.number in numbers_named(c))
+    for text in (*own, *notes, *texts):
         for lever in levers_in(text):
             key = key_of(lever.name)
             if (
@@ -231,20 +266,11 @@ def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:
 
 def is_alias(key: str, lever: Lever, settings: Mapping[str, Lever]) -> bool:
     """Whether a longer name has the same value: `bs` beside `batch_size`, `seq` beside `seqlen`."""
-    for longer, other in settings.items():
-        if other.value == lever.value and len(longer) > len(key):
-            initials = "".join(w[0] for w in other.name.replace("_", "-").split("-") if w)
-            if longer.startswith(key) or initials.lower() == key:
-                return True
-    return False
+    same = ((k, v.name.lower().replace("_", "-").split("-")) for k, v in settings.items() if v.value == lever.value and len(k) > len(key))  # fmt: skip
+    return any(k.startswith(key) or "".join(w[:1] for w in words) == key for k, words in same)
 
 
 def point_of(settings: Sequence[Lever]) -> str:
     """The size of what a run works on, as `name=value`; empty where it does not say."""
-    for lever in settings:
-        if (
-            _WORKLOAD.fullmatch(key_of(lever.name))
-            and (number_of(lever.value) or 0.0) >= _SMALLEST_WORK
-        ):
-            return f"{number_of(lever.value):.0f}"
-    return ""
+    works = (number_of(v.value) for v in settings if _WORKLOAD.fullmatch(key_of(v.name)))
+    return next((f"{n:.0f}" for n in works if n and n >= _SMALLEST_WORK), "")

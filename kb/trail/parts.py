@@ -85,9 +85,11 @@ def _is_run(facts: Facts, text: str) -> bool:
     """Whether a heading of figures is a run: where it calls itself one, where it dates one that says how it came out, and behind a number
     alone, which may be that of a chapter, where a label says so.
     """
-    if facts.verdict.canonical in (None, Verdict.OTHER):
-        return calls_run(facts.title)
-    return bool(_DATED.match(facts.title) or labelled_verdict(passages_of(text)))
+    return (
+        calls_run(facts.title)
+        if facts.verdict.canonical in (None, Verdict.OTHER)
+        else bool(_DATED.match(facts.title) or labelled_verdict(passages_of(text)))
+    )
 
 
 def _judged(page: Page, text: str) -> set[int]:

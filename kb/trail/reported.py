@@ -45,9 +45,8 @@ def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, in
     ]
     last = next((report for report, final in reports if final), None)
     report = last or next((report for report, _ in reports if report), None)
-    if report is None:
-        return _moved(sentences, is_try=is_try)
-    return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)
+    place = next((at for at, (own, _) in enumerate(reports) if own is report), 0)
+    return (report, place) if report else _moved(sentences, is_try=is_try)
 
 
 def _moved(sentences: list[str], *, is_try: bool) -> tuple[ReportKind | None, int]:
@@ -77,9 +76,8 @@ def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
     verdict = outcome_verdict(sentence)
     if _OBJECT.intersection(rest) or verdict is not outcome_verdict(" ".join([head, *rest[:1]])):
         return None, False
-    if verdict in FAILED:
-        return ReportKind.FAILED, True
-    return (ReportKind.STAYED, True) if verdict is Verdict.SUPPORTED else (None, False)
+    kinds = {Verdict.SUPPORTED: ReportKind.STAYED, **dict.fromkeys(FAILED, ReportKind.FAILED)}
+    return kinds.get(verdict), verdict in kinds
 
 
 def moves_in(sentence: str) -> list[bool]:

@@ -7,7 +7,7 @@ A lever that won later is not dead; of statements that disagree none is called r
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from kb import grouped
 from kb.run.noise import SMALLEST_GAIN, gain_of, least_effect_text
@@ -37,6 +37,8 @@ from kb.trail.transfers import Lesson, transfer_lines
 _TRIES, _REASONS = 7, 3
 # So many runs at the end say what is known now: their reasons are told at length.
 _NEWEST = 2
+# Runs that did not fit and are named.
+_BURSTS = 8
 # Rows of a page's tables that make a line.
 _ROWS = 4
 # Rules of kb's verdicts that leave open whether a lever works.
@@ -80,7 +82,8 @@ def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
     """One line a family with failures and one a page whose tables tell of failures, newest first."""
     age = {e.path: at for at, e in enumerate(reversed(outcomes.runs))}
     judged = [e for e in outcomes.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
-    decided = [e for e in judged if _rule(e) not in _OPEN_RULES]
+    rules = ((e, e.because.rpartition("Rule: ")[2].strip("`. ")) for e in judged)
+    decided = [e for e, rule in rules if rule not in _OPEN_RULES]
     families = []
     for name, group in families_of(decided, outcomes.names):
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
@@ -91,11 +94,6 @@ def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
         for place, line in enumerate(_tables(outcomes, e)):
             families.append((-1 / (2 + age[e.path] + place), line))
     yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
-
-
-def _rule(e: Facts) -> str:
-    """The rule that a verdict of kb's own names; empty for any other verdict."""
-    return e.because.rpartition("Rule: ")[2].strip("`. ")
 
 
 def _family(outcomes: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
@@ -282,8 +280,12 @@ def _about_best(outcomes: Outcomes, f: Frontier) -> list[str]:
     paths = [r.path for r in outcomes.runs]
     still = len(paths) - 1 - paths.index(f.moved) if f.moved in paths else 0
     moved = f"last moved by {least_effect_text(f.metric.name)} or more {still} runs ago"
-    commit = [f"commit {cut(f.run.commit, 60)}"] if f.run.commit else []
-    return [_noise(outcomes, f), moved if still else "moved by the last run", *commit]
+    return [
+        outcomes.against and f"next to a run without a page here: {outcomes.against.rstrip('.')}",
+        _noise(outcomes, f),
+        moved if still else "moved by the last run",
+        f.run.commit and f"commit {cut(f.run.commit, 60)}",
+    ]
 
 
 def _noise(outcomes: Outcomes, f: Frontier) -> str:
@@ -296,14 +298,12 @@ def _noise(outcomes: Outcomes, f: Frontier) -> str:
         if f.metric and (m := e.metric(f.metric.name)) and m.value is not None
     )
     stated = next((e for e in (f.run, *reversed(outcomes.runs)) if e.account.noise), None)
-    spread = ""
-    if stated:
-        share = stated.account.noise[0].text.partition("±")[2].partition("%")[0]
-        spread = f"noise ±{share}% by {handle(stated.path)}"
-    return (
-        "; ".join(filter(None, (f"repeated as {values}" if values else "", spread)))
-        or "noise not measured"
+    share = stated.account.noise[0].text.partition("±")[2].partition("%")[0] if stated else ""
+    spread = (
+        f"repeated as {values}" if values else "",
+        f"noise ±{share}% by {handle(stated.path)}" if stated else "",
     )
+    return "; ".join(filter(None, spread)) or "noise not measured"
 
 
 _BURST = Phrases(
@@ -322,8 +322,10 @@ def _free(e: Facts) -> Iterable[Line]:
                 and unit.dimension == "size"
                 and used.value <= all_.value
             ):
-                left = f"{all_.value - used.value:.3g} of {all_.value:g} {all_.unit}"
-                yield Line(f"{handle(e.path)} leaves {left} free", e.path)
+                yield Line(
+                    f"{handle(e.path)} leaves {all_.value - used.value:.3g} of {all_.value:g} {all_.unit} free",
+                    e.path,
+                )
                 return
 
 
@@ -333,13 +335,17 @@ def _memory(outcomes: Outcomes) -> Iterable[Line]:
     chain = chain_of(outcomes.runs, outcomes.best) if outcomes.best else []
     held = [(e, e.account.memory) for e in chain if e.account.memory]
     lost = [e for e in reversed(outcomes.runs) if not kept(e)]
-    bursts = ((e, [n for n in e.account.memory if _BURST.search(n.text)][:1]) for e in lost)
-    burst = [(e, notes) for e, notes in bursts if notes]
+    burst = [e for e in lost if any(_BURST.search(n.text) for n in e.account.memory)]
     for e, notes in held[:1]:
         yield from _free(e)
         yield from quoted(e, notes[:3], before, most=300)
-    for e, notes in (*burst[:3], *((e, notes[:1]) for e, notes in held[1:4]), *burst[3:8]):
-        yield from quoted(e, notes, before, most=300)
+    if burst:
+        tries = (
+            f"{handle(e.path)} {cut(outcomes.change(e), 60)} {outcomes.result(e)}" for e in burst
+        )
+        yield Line(f"did not fit: {'; '.join(islice(tries, _BURSTS))}", burst[0].path)
+    for e, notes in held[1:4]:
+        yield from quoted(e, notes[:1], before, most=300)
 
 
 def _recent(outcomes: Outcomes) -> Iterable[Line]:

@@ -14,7 +14,7 @@ from kb.text import cut
 from kb.text import words_of as text_words
 from kb.trail.configuration import is_handed
 from kb.trail.facts import Facts, TableTry
-from kb.trail.frontier import frontiers_of, kept, points_of
+from kb.trail.frontier import Frontier, frontiers_of, kept, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, repeats, words_of
@@ -25,7 +25,7 @@ _SHARE = re.compile(r"\+\s?~?(\d+(?:\.\d+)?)\s?%|(\d+(?:\.\d+)?)\s?[×x](?!\w)")
 # Larger gains are mostly a first repair; smaller ones are noise.
 _LARGEST, _NOISE = 0.15, 0.002
 # A share in the midst of a page may be another run's.
-_INSIDE = 0.05
+_INSIDE, _ASIDE = 0.05, 0.01
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
 _SUBJECT, _QUOTE = 100, 170
 # Nobody reads on, and each is held beside all before it.
@@ -34,6 +34,8 @@ _MOST_TOLD = 100
 _TOGETHER = 20
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
+# A reference stands at the end of somebody else's trail, which has about so many runs.
+_RIPE = 20
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
 # A target that shares no name, folder or variant is far; of all such together so many wins are told.
@@ -104,7 +106,7 @@ def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
         called = names[one] & names[other] - common - set(text_words(" ".join(folders)))
         tags = sum(min(share, theirs.tags.get(tag, 0.0)) for tag, share in mine.tags.items())
         variants = not set(mine.variants).isdisjoint(theirs.variants)
-        near = 0.5 * (len(folders) + min(1.0, tags)) + 0.3 * variants + 0.8 * bool(called)
+        near = 0.8 * (len(folders) + bool(called)) + 0.5 * min(1.0, tags) + 0.3 * variants
         if near:
             kin[one, other] = 0.5 + near
     return kin
@@ -129,7 +131,7 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
             e.target,
             e.date,
             e.number,
-            place,
+            place if len(runs) > _REFERENCE else _RIPE,
             round(size, 4),
             *_words(outcomes, e),
             points[e.path],
@@ -148,25 +150,22 @@ def _words(outcomes: Outcomes, e: Facts) -> tuple[str, str, str]:
     subject = cut(subject_of(e), _SUBJECT)
     reference = e.verdict.canonical is Verdict.BASELINE or len(outcomes.runs) <= _REFERENCE
     figures = "" if reference else outcomes.result(e)
-    if "%" not in figures and (figure := measured(e, 1)) not in figures:
+    if "%" not in figures and (figure := measured(e, 3 if reference else 1)) not in figures:
         figures = ", ".join(filter(None, (figures, figure)))
     own = e.account.as_of(e.number)
     if reference:
         # What a reference is worth to others is how it is set and what that needs.
-        named = sorted(own.config, key=lambda n: -len(levers_in(n.text)))
+        named = sorted(own.config, key=lambda n: -sum(is_handed(v.name) for v in levers_in(n.text)))
         quotes = [n.text for n in (*own.memory[:1], *named[:1])]
     else:
         named = sorted(own.gains, key=lambda n: -len(levers_in(n.text)) / (60 + len(n.text)))
-        quotes = [n.text for n in named[:2] if not _same(n.text, subject)]
+        own_words = (n.text for n in named[:2] if not repeats(n.text, [subject]))
+        quotes = [text for text in own_words if not repeats(subject, [text])]
     most = _QUOTE * (2 if reference else 1)
     quote = "; ".join(cut(q, most) for q in quotes) or outcomes.reason(e, _QUOTE)
     # What somebody kept all the same is told so.
     open_ = "" if e.verdict.canonical in _PLAIN else f" ({e.verdict.canonical or 'open'})"
     return subject, f"{subject}: {figures}{open_}", quote
-
-
-def _same(one: str, other: str) -> bool:
-    return repeats(one, [other]) or repeats(other, [one])
 
 
 def _tables(outcomes: Outcomes, e: Facts) -> Iterable[TableTry]:
@@ -191,8 +190,8 @@ class _Here(NamedTuple):
     lost: list[tuple[Facts, frozenset[str], set[str]]]
 
 
-def _here(runs: Sequence[Facts]) -> _Here:
-    held = [e for e in reversed(runs) if kept(e)]
+def _here(runs: Sequence[Facts], best: Frontier | None) -> _Here:
+    held = [*([best.run] if best else []), *(e for e in reversed(runs) if kept(e))]
     settings = (f"{v.name} {v.value}".replace("_", " ") for e in runs for v in e.settings)
     stands_on = reversed(held[:_STANDS_ON])
     return _Here(
@@ -206,7 +205,7 @@ def _here(runs: Sequence[Facts]) -> _Here:
 
 def transfer_lines(outcomes: Outcomes) -> Iterable[Line]:
     """Wins of other targets by levers that this one's runs did not pull or did not win with, by kinship, gain and newness."""
-    here, spoken = _here(outcomes.runs), set()
+    here, spoken = _here(outcomes.runs, outcomes.best), set()
     best = _best(outcomes, here)
     for at in range(0, len(best), _TOGETHER):
         together = best[at : at + _TOGETHER]
@@ -288,7 +287,9 @@ def _size(e: Facts, gain: float | None) -> float:
         return 0.08
     stated = [_share(m) for t in (e.title, e.because[:300]) if (m := _SHARE.search(t))]
     own = e.account.as_of(e.number)
-    inside = [min(_INSIDE, _share(m)) for n in own.gains if (m := _SHARE.search(n.text))]
+    # On the page of a run that measured worse, a share speaks of something else.
+    most = _INSIDE if (gain or 0.0) >= -_NOISE else _ASIDE
+    inside = [min(most, _share(m)) for n in own.gains if (m := _SHARE.search(n.text))]
     return min(_LARGEST, max([*stated[:1], *inside, gain or 0.0, 0.0]))
 
 
