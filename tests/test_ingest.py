@@ -161,6 +161,7 @@ def test_the_claims_of_a_source_that_went_leave_the_pages_at_the_next_build_and_
     (packet,) = packets_of(layout, "chips")
     settled(layout, packet, draft(C3, path="wiki/concepts/old.md", title="Anything"))
     page, away = layout.root / "wiki/concepts/old.md", layout.root / "away"
+    (layout.root / "chips.md").write_text("# What was captured, which is no page\n")
     whole = page.read_text()
     (layout.sources / "chips").rename(away)
     assert build(layout).changed == 1 and not claims.claims_in(layout)
@@ -458,6 +459,17 @@ def test_a_second_reader_sees_each_quote_in_its_place_and_its_no_goes_back_to_th
     assert C3["claim"] in seen and f"⟦{C3['quote']}⟧" in " ".join(seen.split()) and "## Cerise C2" not in seen
 
 
+def test_a_claim_that_was_mended_beside_the_same_quote_is_read_anew(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    first, mended = ({**C3, "claim": f"{lead} C3 has a peak bandwidth of 1.64 TB/s."} for lead in ("The Cerise", "The"))
+    assert not read_by(layout, packet, draft(first), {"number": 1, "holds": False, "because": "too much"})[1].settled[-1].admitted
+    queue.forget(layout, packet.id)
+    seen, done = read_by(layout, packet, draft(mended), {"number": 1, "holds": True})
+    assert len(seen) == 1 and f"Claim: {mended['claim']}" in seen[0]
+    assert [c.claim for c in done.settled[-1].admitted] == [mended["claim"]]
+
+
 def test_what_rules_cannot_tell_is_the_second_readers_to_let_in_and_enters_by_nothing_else(base):
     layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
     (packet,) = packets_of(layout, "fan")
@@ -713,6 +725,20 @@ def test_a_lease_is_one_workers_until_it_ends(hundred):
     assert queue.take(hundred, holder="c", now=queue.LEASE_S + 5).id == first.id, "a dead worker's packet returns"
 
 
+@pytest.mark.parametrize("held", (True, False))
+def test_a_lease_of_a_process_of_this_machine_ends_with_it(base, held):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    queue.offer(layout, [packet])
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert queue.take(layout, holder=f"{os.uname().nodename}:{process.pid}#1", now=0.0)
+        if not held:
+            process.kill()
+            process.wait()
+        assert (queue.take(layout, holder="b", now=1.0) is None) is held
+        process.kill()
+
+
 WORKER = """
 import sys, time
 sys.path.insert(0, {tests!r})
@@ -888,7 +914,7 @@ PARTS = {
     "strategies": [
         {"text": "Mark independent grid dimensions parallel", "quote": "Set `parallel=True` for each grid dimension that is independent", "source": "sources/guide"},
         {"text": "Mark grid dimensions that are independent parallel", "quote": "Set `parallel=True` for each grid dimension", "source": "sources/guide"},
-        {"text": "Split the grid over both cores", "quote": "Split the grid over both cores", "source": "sources/guide", "applies": "cores > 1"},
+        {"text": "Split the grid over both cores", "quote": "Split the grid over both cores", "applies": "cores > 1"},
     ],
     "rules": [{"text": "Tiles are at least 128 wide", "quote": "A tile narrower than 128 is refused by the compiler", "category": "coding"}],
     "entries": [ENTRY],
@@ -905,6 +931,8 @@ def test_an_agent_pack_quotes_copies_and_leaves_peoples_edits(base, kb_command):
     (guide,) = (p for p in queue.queued(layout) if "guide" in p.subject)
     altered = {"strategies": [{"text": "Keep tiles 256 wide", "quote": "A tile narrower than 128 is refused by the compiler", "source": "sources/guide"}]}
     assert "256" in str(settling.ruling_of(layout, store.state(layout), guide, json.dumps(altered)).rejected), "a strategy is held against its quote as a claim is"
+    foreign = {"rules": [{**PARTS["rules"][0], "source": "sources/facts"}]}
+    assert "not in the packet" in str(settling.ruling_of(layout, store.state(layout), guide, json.dumps(foreign)).rejected)
     bad = {**PARTS, "rules": [{"text": "Never tile", "quote": "Tiling is forbidden"}]}
     assert "does not stand" in str(settled(layout, guide, json.dumps(bad)).rejected)
     assert settled(layout, guide, json.dumps(PARTS)).state == "answered"
@@ -918,6 +946,7 @@ def test_an_agent_pack_quotes_copies_and_leaves_peoples_edits(base, kb_command):
     assert "### matmul_tile" in reference and "### shapes" in reference and GUIDE[GUIDE.index("A tile") : GUIDE.index("## `async")].strip() in reference
     assert "out = matmul_tile(a, b)" in (folder / "code_examples.md").read_text()
     assert "prior: 0.5" in (folder / "optimization_menu.yaml").read_text()
+    assert "source: sources/guide" in (folder / "rules.yaml").read_text(), "the one source of the packet where a reply names none"
     before = {f: f.read_bytes() for f in folder.iterdir()}
     assert "wrote" not in kb_command(*build_pack, cwd=layout.root).stdout
     assert {f: f.read_bytes() for f in folder.iterdir()} == before

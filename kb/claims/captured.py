@@ -119,8 +119,10 @@ class Captured:
         paragraph or table that begins before these its beginning, with what leads to it.
         """
         text, line = self.text, self._lines_around(span)
-        codes = [m.span() for m in _CODE.finditer(text, line.start, line.end)]
-        cut = [at for code in codes if code[0] < span.end and span.start < code[1] for at in code]
+        codes = _CODE.finditer(text, line.start, line.end)
+        cut = [
+            at for m in codes if m.start() < span.end and span.start < m.end() for at in m.span()
+        ]
         span = Span(min([span.start, *cut]), max([span.end, *cut]))
         low, high = span.start - _BEFORE, span.end + _BEHIND
         opening = max(text.rfind(mark, 0, span.start) for mark in _SECTIONS) + 1
@@ -175,11 +177,13 @@ class Captured:
             if 0 < (depth := 6.5 if number in self._openings else _depth(lines, number)) < level:
                 level = depth
                 labels += self._openings.get(number) or [lines[number].strip().lstrip("# ")]
-            if level == 1:
-                break
         title = next((line.strip("# ") for line in self.text.split("\n", 3) if line.strip()), "")
-        known = title in labels or 0 in self._openings
-        if not known and len(title) <= _TITLE and span.start > len(title):
+        if (
+            title not in labels
+            and 0 not in self._openings
+            and len(title) <= _TITLE
+            and span.start > len(title)
+        ):
             labels.append(title)
         return " · ".join(labels)
 
@@ -193,9 +197,13 @@ def _depth(lines: list[str], number: int) -> int:
         return len(line.split()[0]) if set(line.split()[0]) == {"#"} else 0
     beside = "".join(lines[max(0, number - 1) : number] + lines[number + 1 : number + 2]).strip()
     plain = line and len(line) <= _TITLE and line[-1] not in '.,;!?”")'
-    rest = (below.startswith(">") for below in lines[number + 2 :] if line[-1:] == ":")
-    over = next(rest, False) and not all(rest)
-    return 7 if plain and not (over or beside) and not line.startswith(("-", "* ", "|", ">")) else 0
+    below = (s.startswith(">") for s in lines[number + 2 :] if line[-1:] == ":")
+    return 7 * bool(
+        plain
+        and not beside
+        and not line.startswith(("-", "* ", "|", ">"))
+        and not (next(below, False) and not all(below))
+    )
 
 
 def _goes_below(row: list[str]) -> bool:

@@ -208,6 +208,7 @@ def answered(
             if 0 <= most_cost < cost:
                 for packet in batch:
                     give_back(layout, packet.id)
+                note(f"the next {len(batch)} would come to {cost:.2f} in money: asked no more")
                 break
             for packet, reply in zip(batch, pool.map(reply_to, batch), strict=True):
                 if isinstance(reply, ModelError):
@@ -219,8 +220,9 @@ def answered(
                 spent[1] += reply.tokens_out
                 done = settle_answer(layout, db, packet, reply, today=today)
                 settled.append(done)
-                counts = f"{len(done.admitted)} claims entered, {len(done.rejected)} returned"
-                note(f"{packet.id}: {done.state}, {counts}")
+                note(
+                    f"{packet.id}: {done.state}; {len(done.admitted)} claims entered, {len(done.rejected)} did not"
+                )
     left = sum(is_open(layout, p.id) for t in tasks for p in queued(layout, task=t))
     failures = tuple(f"{name}: {reason}" for name, reason in failed.items())
     return Expense(tuple(settled), *spent, failures, left)

@@ -35,14 +35,6 @@ def note_reasons(
                 yield f"{note.topic}: {sentence.text}: {reason}", ruling.undecided and not advice
 
 
-def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
-    """The sections of a compiled index as material, each under its title."""
-    return tuple(
-        Excerpt(topic, f"{index} index", 0, len(facts), facts)
-        for topic, facts in facts_by_topic(text).items()
-    )
-
-
 def file_notes(layout: store.Layout, packet: Packet, notes: IndexNotes) -> str:
     """Put notes on file, beside those of other topics. Returns the path."""
     facts = {m.origin: store.digest_of(m.text) for m in packet.material}
@@ -213,7 +205,8 @@ def regenerate_packets(
         name: digest for name, (digest, _) in topics if held.prompts.get(name, prompt) == prompt
     }
     group = list[Excerpt]()
-    for material in topics_of(index, text):
+    for topic, facts in facts_by_topic(text).items():
+        material = Excerpt(topic, f"{index} index", 0, len(facts), facts)
         if noted.get(material.origin) == store.digest_of(material.text):
             continue
         if group and sum(len(m.text) for m in (*group, material)) > context * 3:

@@ -4,7 +4,9 @@ A packet is leased for a time; one whose worker died is given out again. All tha
 several workers, on several machines where they share the folder, never answer one packet twice.
 """
 
+import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -155,10 +157,16 @@ def claimed(layout: store.Layout, name: str, *, holder: str, now: float) -> None
 
 
 def lease_of(layout: store.Layout, name: str) -> Lease | None:
+    """The lease of a packet; one that cannot be read, or whose process of this machine has ended, binds nobody."""
     try:
-        return store.from_json(store.bytes_of(_file(layout, name, "lease")), Lease)
-    except (OSError, ValueError):
-        return None  # A lease that cannot be read binds nobody.
+        lease = store.from_json(store.bytes_of(_file(layout, name, "lease")), Lease)
+        machine, _, process = lease.holder.partition("#")[0].rpartition(":")
+        if machine == os.uname().nodename:
+            with suppress(PermissionError):  # Somebody else's process runs as well.
+                os.kill(int(process), 0)
+        return lease
+    except (OSError, ValueError, OverflowError):
+        return None
 
 
 def record(layout: store.Layout, packet: Packet, attempt: ReplyAttempt) -> Answers:

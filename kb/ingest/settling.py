@@ -305,10 +305,10 @@ def _question(layout: store.Layout, packet: Packet, ruled: tuple[RuledClaim, ...
     claims = (
         Excerpt(
             f"claim {n}",
-            r.claim.claim,
+            r.claim.source,
             r.claim.start,
             r.claim.end,
-            f"From {r.claim.source}, {r.place}",
+            f"Claim: {r.claim.claim}\n\nIts quote stands {r.place}",
         )
         for n, r in enumerate(ruled, 1)
     )

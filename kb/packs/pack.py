@@ -46,6 +46,8 @@ def strategy_reasons(parts: PackParts, passages: tuple[Quotable, ...]) -> Iterat
     for item in (*parts.strategies, *parts.rules):
         if len(item.text.split()) > 25:
             yield f"{item.text[:60]}: at most 25 words"
+        if item.source not in ("", *(p.origin for p in passages)):
+            yield f"{item.text[:60]}: cites '{item.source}', which is not in the packet"
         ruling = ruling_on(item.quote, item.quote, origin=item.source, passages=passages)
         if ruling.reason.endswith("no claim"):
             yield f"{item.text[:60]}: rests on an instruction to the reader"

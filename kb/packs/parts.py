@@ -39,3 +39,11 @@ class PackParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     strategies: tuple[Strategy, ...] = ()
     rules: tuple[PackRule, ...] = ()
     entries: tuple[PointedEntry, ...] = ()
+
+    def of_source(self, name: str) -> "PackParts":
+        """The same, of the one source that was shown where a strategy or a rule names none."""
+        strategies, rules = (
+            tuple(msgspec.structs.replace(part, source=part.source or name) for part in parts)
+            for parts in (self.strategies, self.rules)
+        )
+        return msgspec.structs.replace(self, strategies=strategies, rules=rules)

@@ -33,7 +33,7 @@ def missing_sources(layout: Layout) -> list[str]:
         name
         for name in sorted(file.stem for file in (layout.sources / "claims").glob("*.json"))
         if not (layout.sources / name).exists()
-        and not any((layout.root / page).exists() for page in _pages_of(name))
+        and not any(layout.is_page(p) and (layout.root / p).exists() for p in _pages_of(name))
     ]
 
 

@@ -155,7 +155,7 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
             )
         ledger = answered(
             layout, db, answer,
-            holder=f"{os.uname().nodename}-{os.getpid()}", clock=time.time, today=caller.today, price=price,
+            holder=f"{os.uname().nodename}:{os.getpid()}", clock=time.time, today=caller.today, price=price,
             most_cost=request.most_cost, at_once=max(1, request.at_once), task=task,
             verify=verify and request.with_ != "none", note=caller.talk,
         )  # fmt: skip

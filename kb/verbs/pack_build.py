@@ -42,8 +42,11 @@ def run(request: BuildPack, caller: Caller) -> Result:
     lines = {path: text for path, _, text in (text_of(layout, name) for name in request.source)}
     packets = [*pack_packets(layout, request.source, request.scope, context=request.context)]
     waiting, _ = queue.offer(layout, packets)
-    answers = [a for p in packets if (a := queue.answers_to(layout, p.id)) and a.entered]
-    replies = [read_reply(a.attempts[-1].text, PackParts) for a in answers]
+    answers = [(p, a) for p in packets if (a := queue.answers_to(layout, p.id)) and a.entered]
+    replies = [
+        read_reply(a.attempts[-1].text, PackParts).of_source(p.material[0].origin)
+        for p, a in answers
+    ]
     kept, copies = reference.without_copies(_entries(lines, replies))
     examples = [e for path, text in lines.items() for e in reference.examples_of(path, text)]
     claims = [c for c in claims_in(layout) if c.source in lines]

@@ -33,27 +33,35 @@ def run(request: AnswerPacket, caller: Caller) -> Result:
     queue.claimed(caller.layout, packet.id, holder=request.by, now=time.time())
     text = caller.text(request.file)
     caller.build()
-    attempt = queue.ReplyAttempt(by=request.by, text=text)
     with closing(store.state(caller.layout)) as db:
         if request.dry_run:
             ruling = ruling_of(caller.layout, db, packet, text)
             ruling = ruling.without(ruling.doubts)
             done = Settlement(packet.id, "dry run", ruling.claims, ruling.rejected, ())
         else:
-            done = settle_answer(caller.layout, db, packet, attempt, today=caller.today)
+            done = settle_answer(
+                caller.layout,
+                db,
+                packet,
+                queue.ReplyAttempt(by=request.by, text=text),
+                today=caller.today,
+            )
     if done.pages:
         caller.build()
-    shown = {"admitted": ("claim", "page", "source", "start", "end")}
-    shown |= {"rejected": ("claim", "page", "reason", "undecided")}
+    shown = {
+        "admitted": ("claim", "page", "source", "start", "end"),
+        "rejected": ("claim", "page", "reason", "undecided"),
+    }
     rows = {
         key: [{name: getattr(row, name) for name in names} for row in getattr(done, key)]
         for key, names in shown.items()
     }
     value = {"packet": done.packet, "state": done.state, **rows, "pages": done.pages}
-    counts = f"{len(done.admitted)} claims entered, {len(done.rejected)} returned"
+    counts = f"{len(done.admitted)} claims entered, {len(done.rejected)} did not"
     lines = [f"{done.packet}: {done.state}; {counts}", *(f"wrote {page}" for page in done.pages)]
     lines += [
-        f"returned: {r.claim or r.page or 'the reply'}\n    {r.reason}" for r in done.rejected
+        f"{'undecided' if r.undecided else 'returned'}: {r.claim or r.page or 'the reply'}\n    {r.reason}"
+        for r in done.rejected
     ]
     lines += _NEXT.get(done.state, ())
     return Result(value, "\n".join(lines), CLOSED if done.rejected else FINE)

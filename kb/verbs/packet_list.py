@@ -15,20 +15,21 @@ class ListPackets:
 
 
 def run(request: ListPackets, caller: Caller) -> Result:
-    now = time.time()
     rows = []
     for packet in queued(caller.layout, task=request.task):
         lease, answers = lease_of(caller.layout, packet.id), answers_to(caller.layout, packet.id)
-        held = lease is not None and lease.until > now
+        held = lease is not None and lease.until > time.time()
         state = "leased" if held else answers.state if answers else "open"
-        row = {
-            "id": packet.id,
-            "task": packet.task,
-            "subject": packet.subject,
-            "tokens": packet.tokens,
-            "state": state,
-        }
-        rows.append({**row, "holder": lease.holder if lease and held else ""})
+        rows.append(
+            {
+                "id": packet.id,
+                "task": packet.task,
+                "subject": packet.subject,
+                "tokens": packet.tokens,
+                "state": state,
+                "holder": lease.holder if lease and held else "",
+            }
+        )
     lines = (
         f"{r['id']}  {r['state']:<8}  {r['tokens']:>6} tokens  {r['subject']}  {r['holder']}".rstrip()
         for r in rows
