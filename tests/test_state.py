@@ -310,6 +310,12 @@ def test_a_declared_gain_is_the_one_that_a_state_tells():
     assert "+31.5 % over its parent" in told and "v009~" in told and told.count("+31.5 %") == 2
 
 
+def test_a_quoted_reason_is_told_without_what_heads_it():
+    lost = run(9, "refuted", title="spin=on", rate=40, body="## Verdict\n\nThe loop's reason (quoted):\n\nSpinning burns the time of the tile beside it.\n")
+    dead = texts(state_of([*TRAIL, lost], target="engine").parts["dead"])
+    assert "; Spinning burns the time" in dead and "quoted" not in dead
+
+
 def test_tries_that_differ_by_figures_alone_are_one():
     lost = [run(n, "refuted", title=f"swizzle={n} of the tile", rate=50 - n) for n in (9, 10, 11)]
     line = next(x.text for x in state_of([*TRAIL, *lost], target="engine").parts["dead"] if "swizzle" in x.text)

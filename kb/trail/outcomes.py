@@ -49,7 +49,7 @@ _OWN_NUMBER = regex(
     r"\W*(?:\w+\W+)?(?:v|exp|run|trial|iter)\w{0,8}[-_. ]?0*(\d{1,4}[a-z]?)\b", re.I
 )
 _VERDICT_WORD = regex(
-    r"^(?:\W*(?:verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,—–*-]*)+",
+    r"^(?:\W*(?:the loop's reason \(quoted|verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,)—–*-]*)+",
     re.I,
 )
 
