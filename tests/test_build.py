@@ -419,7 +419,7 @@ def test_no_page_stops_the_rest_whatever_its_front_matter_says(make_base, kb_com
 
 def test_init_starts_an_empty_base_and_adopt_touches_no_page(tmp_path, kb_command):
     kb_command("init", cwd=tmp_path)
-    assert "1 pages" in kb_command("build", cwd=tmp_path).stdout
+    assert "1 page " in kb_command("build", cwd=tmp_path).stdout
     assert "here already" in kb_command("init", cwd=tmp_path, ok=(2,)).stderr
     other = tmp_path / "other"
     (other / "wiki").mkdir(parents=True)

@@ -168,7 +168,7 @@ def test_a_part_of_a_slice_is_one_row(edited):
 def test_the_least_gain_is_one_figure(edited):
     # 5 % is a gain by the shipped figure, and none by the edited one.
     status = output(*edited, "status", "--target", "t")
-    assert "1 runs since the frontier moved by 7 %" in status and " 1 %" not in status
+    assert "1 run since the frontier moved by 7 %" in status and " 1 %" not in status
 
 
 def test_the_token_estimate_is_one_figure(edited):

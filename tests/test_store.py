@@ -604,7 +604,7 @@ def test_a_shipped_folder_confirms_no_link_and_a_person_does(make_base, kb_comma
         (layout.state / name).write_text(text)
     assert "kb init --adopt" in kb_command("build", cwd=layout.root, ok=(2,)).stderr
     assert target in kb_command("init", "--adopt", cwd=layout.root).stdout
-    assert "1 pages" in kb_command("build", cwd=layout.root).stdout
+    assert "1 page " in kb_command("build", cwd=layout.root).stdout
     assert "here already" in kb_command("init", "--adopt", cwd=layout.root, ok=(2,)).stderr
 
 

@@ -137,3 +137,7 @@ def test_nothing_that_failed_is_no_failure():
 def test_a_sentence_without_words_or_of_figures_alone_is_read_at_once():
     for sentence in ("*" * 60_000, "1." * 30_000):
         assert report_of(sentence) == (None, False)
+
+
+def test_one_thing_is_told_in_the_singular():
+    assert [text.counted(n, "index files") for n in (0, 1, 2)] == ["0 index files", "1 index file", "2 index files"]

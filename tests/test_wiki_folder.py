@@ -130,7 +130,7 @@ def test_a_confirmed_link_is_read_and_written_whatever_the_wiki_is_called(tmp_pa
     (root / name).symlink_to(vault)
     (root / "log.tsv").write_text(LOG)
     kb_command("init", "--adopt", "--wiki", name, cwd=root)
-    assert "1 pages (1 added" in kb_command("build", cwd=root).stdout
+    assert "1 page (1 added" in kb_command("build", cwd=root).stdout
     kb_command("import", "auto", "log.tsv", "--target", "lr", cwd=root)
     kb_command("mv", f"{name}/targets/lr.md", f"{name}/targets/rate.md", cwd=root)
     assert (vault / "targets/rate.md").is_file() and len(list((vault / "experiments/lr").glob("*.md"))) == 3

@@ -106,7 +106,8 @@ def _files_of(
 
 def _rows(line: Line, paths: dict[str, str], up: str) -> Iterator[str]:
     """A line as a list item, its rows as items below; what it calls by handle is linked."""
-    first, *rest = (_escaped(row) for row in line.text.split("\n"))
+    # A page's words as text of another page: nothing in them is markup or a link.
+    first, *rest = re.sub(r"([\\`*_\[\]<>|])", r"\\\1", line.text).split("\n")
     for indent, row in (("- ", first), *(("  - ", row) for row in rest)):
         yield indent + _HANDLE.sub(
             lambda m: (
@@ -114,11 +115,6 @@ def _rows(line: Line, paths: dict[str, str], up: str) -> Iterator[str]:
             ),
             row,
         )
-
-
-def _escaped(text: str) -> str:
-    """A page's words as text of another page: nothing in them is markup or a link."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", text)
 
 
 TABLES = (

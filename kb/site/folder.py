@@ -57,7 +57,15 @@ def built_in(layout: store.Layout, target: Path, *, declared: bool) -> Built:
         known = store.from_json(store.bytes_of(mark), Built)
     except (OSError, ValueError):
         return Built()
-    return replace(known, files={n: row for n, row in known.files.items() if _is_place(n)})
+    # A name of the manifest, which may have come with a knowledge base of others, stays in the site.
+    return replace(
+        known,
+        files={
+            n: row
+            for n, row in known.files.items()
+            if store.is_inner(n) and "\\" not in n and n != _MARK
+        },
+    )
 
 
 def bring(target: Path, wanted: Mapping[str, SiteFile], had: Built, now: Built) -> tuple[int, int]:
@@ -113,13 +121,6 @@ def _refuse_foreign(target: Path, stale: Iterable[str], had: Built) -> None:
 
 def _write_mark(target: Path, built: Built) -> None:
     store.write(target / _MARK, store.packed(built), durable=False, declared=True)
-
-
-def _is_place(name: str) -> bool:
-    """Whether a name of the manifest, which may have come with a knowledge base of others, stays in
-    the site.
-    """
-    return store.is_inner(name) and "\\" not in name and name != _MARK
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -52,6 +52,11 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def counted(count: int, things: str) -> str:
+    """How many of some things there are: of one, without the `s` of the plural."""
+    return f"{count} {things[:-1] if count == 1 else things}"
+
+
 def head_of(lines: Sequence[str], most: int, rest: str) -> list[str]:
     """The first lines and, where there are others, a last one that says how many, in place of `{}`."""
     left = len(lines) - most

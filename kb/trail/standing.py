@@ -14,6 +14,7 @@ from kb import KbError, trail
 from kb.page import Page, from_row
 from kb.run.noise import least_effect_text
 from kb.schema import type_of_folder
+from kb.text import counted
 from kb.trail.facts import Facts
 from kb.trail.frontier import kept, metric_named
 from kb.trail.leads import leads_of
@@ -185,7 +186,7 @@ def reasons_to_go_on(standing: Standing) -> tuple[str, ...]:
         where = f" on {p.variant}" if p.variant else ""
         if p.plateau < PLATEAU:
             reasons.append(
-                f"no plateau{where}: {p.plateau} runs since the frontier moved by {least_effect_text(p.metric)}, {PLATEAU} are asked for"
+                f"no plateau{where}: {counted(p.plateau, 'runs')} since the frontier moved by {least_effect_text(p.metric)}, {PLATEAU} are asked for"
             )
     if standing.in_flight:
         reasons.append(

@@ -13,7 +13,7 @@ from kb import grouped
 from kb.run.noise import SMALLEST_GAIN, gain_of, least_effect_text
 from kb.run.quantity import number_text
 from kb.schema import Verdict
-from kb.text import cut, numbers_in, unit_of
+from kb.text import counted, cut, numbers_in, unit_of
 from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.facts import Facts
@@ -239,7 +239,7 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
         first = next((e for e in outcomes.runs if e.verdict.canonical is Verdict.BASELINE), None)
         base = f"; baseline {handle(first.path)} {measured(first, 2)}" if first else ""
         tally = ", ".join(f"{n} {v}" for v, n in counts.most_common())
-        yield Line(f"{len(outcomes.runs)} runs: {tally}{base}", outcomes.runs[-1].path)
+        yield Line(f"{counted(len(outcomes.runs), 'runs')}: {tally}{base}", outcomes.runs[-1].path)
 
 
 def _best(outcomes: Outcomes, f: Frontier, *, first: bool) -> Line:
@@ -279,7 +279,7 @@ def _about_best(outcomes: Outcomes, f: Frontier) -> list[str]:
     """Noise of the present frontier, when it moved last, and its commit."""
     paths = [r.path for r in outcomes.runs]
     still = len(paths) - 1 - paths.index(f.moved) if f.moved in paths else 0
-    moved = f"last moved by {least_effect_text(f.metric.name)} or more {still} runs ago"
+    moved = f"last moved by {least_effect_text(f.metric.name)} or more {counted(still, 'runs')} ago"
     return [
         outcomes.against and f"next to a run without a page here: {outcomes.against.rstrip('.')}",
         _noise(outcomes, f),

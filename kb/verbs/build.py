@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.build import BuildReport, build
+from kb.text import counted
 from kb.verbs import Caller, Result, flag
 
 
@@ -34,4 +35,4 @@ def run(request: Build, caller: Caller) -> Result:
 def _text(r: BuildReport) -> str:
     changed = f"{r.added} added, {r.changed} changed, {r.removed} removed"
     what = "nothing changed" if r.fresh else changed
-    return f"{r.pages} pages ({what}), {r.experiments} experiments, {r.cards} refuted cards, {r.indexes} index files"
+    return f"{counted(r.pages, 'pages')} ({what}), {counted(r.experiments, 'experiments')}, {counted(r.cards, 'refuted cards')}, {counted(r.indexes, 'index files')}"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kb.claims import readdress
 from kb.move import move
+from kb.text import counted
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
 
@@ -23,7 +24,7 @@ def run(request: MovePage, caller: Caller) -> Result:
     for path, line, href in plan.left:
         caller.talk(f"{path}:{line}: mend the link '{href}' by hand")
     verb, mended = "would move" if request.dry_run else "moved", plan.mended
-    links = f"{sum(mended.values())} links mended in {len(mended)} pages"
+    links = f"{counted(sum(mended.values()), 'links')} mended in {counted(len(mended), 'pages')}"
     value = {"old": plan.old, "new": plan.new, "mended": mended, "left": plan.left}
     text = f"{verb} {plan.old} to {plan.new}; {links}"
     return Result(value, text, FINDINGS if plan.left else FINE)

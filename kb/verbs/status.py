@@ -7,7 +7,7 @@ from kb import KbError, store, trail
 from kb.page import text_of
 from kb.run.noise import least_effect_text
 from kb.run.quantity import number_text, unit_beside
-from kb.text import head_of
+from kb.text import counted, head_of
 from kb.trail.handles import label_of
 from kb.trail.progress import Progress, Step
 from kb.trail.standing import Standing, standing_of
@@ -33,8 +33,8 @@ def run(request: Status, caller: Caller) -> Result:
     if request.target:
         return Result(value, _whole(standings[0]))
     runs = sum(s.runs for s in standings)
-    on = f" on {len(names)} targets" if any(names) else ""
-    head = f"{sum(pages.values())} pages, {runs} experiments{on}"
+    on = f" on {counted(len(names), 'targets')}" if any(names) else ""
+    head = f"{counted(sum(pages.values()), 'pages')}, {counted(runs, 'experiments')}{on}"
     lines = (_line(s, trail.name_of(s.target, names)) for s in standings)
     return Result(value, "\n".join([head, *lines]))
 
@@ -57,13 +57,15 @@ def _line(standing: Standing, name: str) -> str:
     best = next((p for p in sorted(standing.progress, key=lambda p: -p.runs) if p.frontier), None)
     alarms = sorted({a.code for p in standing.progress for a in p.alarms})
     front = (
-        f"{_figure(best, best.frontier)}, {best.plateau} runs on the plateau"
+        f"{_figure(best, best.frontier)}, {counted(best.plateau, 'runs')} on the plateau"
         if best
         else f"no figure in common, kept last {label_of(standing.kept)}"
         if standing.kept
         else "none kept"
     )
-    return f"  {name}: {standing.runs} runs, {front}" + (f"; {', '.join(alarms)}" if alarms else "")
+    return f"  {name}: {counted(standing.runs, 'runs')}, {front}" + (
+        f"; {', '.join(alarms)}" if alarms else ""
+    )
 
 
 def _figure(progress: Progress, step: Step) -> str:
@@ -72,7 +74,7 @@ def _figure(progress: Progress, step: Step) -> str:
 
 def _variant(p: Progress) -> list[str]:
     lines = [
-        f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})"
+        f"\n{p.variant or '(no variant)'}: {counted(p.runs, 'runs')} ({', '.join(f'{n} {v}' for v, n in p.counts.items())})"
     ]
     if p.frontier:
         band = "noise unknown" if p.band is None else f"noise {p.band:.2%}"
@@ -80,14 +82,14 @@ def _variant(p: Progress) -> list[str]:
     if p.baseline and p.frontier and p.baseline.path != p.frontier.path:
         lines.append(f"  baseline: {_figure(p, p.baseline)}, {p.baseline.path}")
     lines.append(
-        f"  plateau: {p.plateau} runs since the frontier moved by {least_effect_text(p.metric)}"
+        f"  plateau: {counted(p.plateau, 'runs')} since the frontier moved by {least_effect_text(p.metric)}"
     )
     return lines + [f"  ! {a.code}: {a.text}" for a in p.alarms]
 
 
 def _whole(s: Standing) -> str:
     lines = [
-        f"{s.target}: {s.runs} runs, last {s.last or 'none'}",
+        f"{s.target}: {counted(s.runs, 'runs')}, last {s.last or 'none'}",
         f"  page: {s.page or 'none'}",
         f"  balance: {s.settings} moved settings, {s.structural} changed structure",
     ]

@@ -76,11 +76,13 @@ def _value(match: re.Match[str]) -> float:
     return number.value if number else 0.0
 
 
-def _begins(line: str) -> bool:
-    return "Performance counter stats for" in line or bool(_ROW.match(line))
-
-
 _WAY_OUT = "run `perf stat -o FILE COMMAND`, which counts task-clock, or tells user and sys times"
 FORMATS = (
-    Format("perf-stat", "perf stat, printed or -x,", perf_stat, way_out=_WAY_OUT, line=_begins),
+    Format(
+        "perf-stat",
+        "perf stat, printed or -x,",
+        perf_stat,
+        way_out=_WAY_OUT,
+        line=lambda x: "Performance counter stats for" in x or bool(_ROW.match(x)),
+    ),
 )
