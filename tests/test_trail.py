@@ -16,6 +16,7 @@ from kb.schema import Verdict
 from kb.trail import Facts, VerdictRead
 from kb.trail.facts import from_row, to_row
 from kb.trail.frontier import steps_of
+from kb.trail.handles import handle, is_handle, label_of, path_of
 from kb.trail.levers import direction_in, levers_in, number_of
 from kb.trail.progress import (
     balance_of,
@@ -789,3 +790,9 @@ def test_a_form_that_nobody_filled_in_says_no_verdict():
 def test_a_page_takes_its_verdict_from_what_it_says_last_of_what_was_done():
     page = "# zstd level 3\n\nThe padding experiment was rejected, so we looked at compression. We kept it.\n"
     assert facts(page, "wiki/experiments/e/004-x.md").verdict.canonical == "supported"
+
+
+def test_a_handle_has_no_blanks_ends_with_a_word_and_opens_its_page():
+    paths = ["wiki/Experiments/F02 Affordability of loans.md", "wiki/experiments/2026031750_window_eighth.md", "wiki/notes/T01 Optuna.md", "wiki/notes/averyverylongname.md"]
+    assert [label_of(p) for p in paths] == ["F02", "2026031750", "T01-Optuna", "averyverylongnam"]
+    assert all(path_of(handle(p), paths) == p and is_handle(handle(p)) for p in paths)

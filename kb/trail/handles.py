@@ -26,13 +26,17 @@ def stem_of(path: str) -> str:
 
 
 def label_of(path: str) -> str:
-    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its name."""
-    stem = stem_of(path)
+    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its name, without blanks."""
+    stem = "-".join(stem_of(path).split())
     run = _RUN.search(stem)
     if run:
         return run[1].lower()
     stem = _DAY.sub("", stem) or stem
-    return stem[:_LONGEST].rpartition("-")[0] or stem[:_LONGEST] if len(stem) > _LONGEST else stem
+    if len(stem) <= _LONGEST:
+        return stem
+    head = stem[:_LONGEST]
+    end = max(head.rfind("-"), head.rfind("_"))
+    return head[:end] if end > 0 else head
 
 
 def numbers_named(text: str) -> set[int]:
