@@ -149,7 +149,7 @@ def spellings(table: Mapping[str, str], name: str) -> tuple[str, ...]:
 def denied(stems: str) -> str:
     """A pattern of stems that a sign or an ending denies, or a word at the end of their clause."""
     within, behind, last = (s.replace(" ", "|") for s in (DENIED_IN, DENIED_BEHIND, DENIED_LAST))
-    signs = rf"(?:{within})(?:{stems})|(?:{stems})\w{{0,3}}?(?:{behind})"
+    signs = rf"(?:{within}|没有\w{{1,5}}?)(?:{stems})|(?:{stems})\w{{0,3}}?(?:{behind})"
     return rf"{signs}|(?<![^\W_])(?:{stems})\w* (?:\w+ ){{0,4}}?(?:{last})(?=\W*$|[.,;:!])"
 
 

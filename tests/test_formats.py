@@ -11,7 +11,7 @@ from kb import KbError
 from kb.formats import registry
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import located
-from kb.formats.summary import summary, to_json
+from kb.formats.summary import summary, to_json, to_text
 from kb.run.record import Lever, Metric, Run
 
 TAB = "\t"
@@ -880,7 +880,7 @@ def test_auto_says_what_another_format_would_have_read(log):
     text = "# Log\n\n| # | Change | ms | Status |\n|---|---|---|---|\n| 1 | a | 3 | keep |\n| 2 | b | 4 | discard |\n\n## Run 1: a (KEEP)\n"
     said = told(log("log.md", text))
     assert (said["format"], said["runs"]) == ("logmd", 2)
-    assert "also reads as worklog: 1 runs" in said["warnings"]
+    assert "also reads as worklog: 1 run" in said["warnings"]
 
 
 def oracle(corpora):
@@ -1215,7 +1215,7 @@ def test_lines_of_json_that_number_their_runs_are_of_one_tool_only_where_its_rea
     assert (said["format"], counts(said), said["best"]) == ("jsonl", (3, 2, 1, 0, 0, 0), {"value": 11.4, "line": 3})
     config = {"type": "config", "name": "s", "metricName": "ms", "bestDirection": "lower"}
     said = told(log("log.jsonl", jsonl(config, {"run": 1, "metric": 4.0, "status": "keep", "description": "a"})))
-    assert said["format"] == "pi" and "also reads as jsonl: 1 runs" in said["warnings"]
+    assert said["format"] == "pi" and "also reads as jsonl: 1 run" in said["warnings"]
 
 
 def test_a_time_is_measured_where_it_is_a_quantity_and_a_baseline_measures_what_the_runs_do(log):
@@ -1329,3 +1329,17 @@ def test_a_title_between_two_rules_names_the_block_below_it_and_blocks_without_a
     assert [(r.label, r.description, r.outcome) for r in runs] == [("1", "try 1", "kept"), ("2", "try 2", "discarded"), ("3", "try 3", "kept")]
     packages = "".join(f"Package: lib{n}\nVersion: 1.{n}\nInstalled-Size: {n}20\nDescription: a library\n\n" for n in range(5))
     assert told(log("packages.txt", packages))["format"] == "prose"
+
+
+def test_a_ledger_tells_under_an_id_what_it_registered_and_what_came_of_it(log):
+    rows = [{"id": f"R{n}", "claim": f"claim {n}", "status": "REGISTERED"} for n in (1, 2, 3)]
+    rows += [{"id": f"R{n}", "status": s, "evidence": "9 of 9 drifts"} for n, s in ((1, "CONFIRMED"), (2, "REFUTED"), (3, "PARTIAL"))]
+    assert counts(told(log("ledger.jsonl", jsonl(*rows)))) == (3, 1, 1, 0, 0, 1)
+    repeats = [{"id": n, "score": s, "status": "keep"} for n in (1, 2) for s in (0.5, 0.6)]
+    assert counts(told(log("runs.jsonl", jsonl(*repeats))))[0] == 4
+    features = "| # | Feature | Status |\n|---|---|---|\n| 1 | sparse | supported |\n| 2 | dense | unsupported |\n| 3 | packed | supported |\n"
+    assert told(log("features.md", features))["format"] == "prose"
+
+
+def test_one_run_is_one_run(log):
+    assert to_text(summary(located(log("results.tsv", tsv("commit|ms|status|description", "a1b2c3d|10|keep|base")), "auto"), ask=Ask())).startswith("results.tsv: tsv, 1 run, 1 kept")

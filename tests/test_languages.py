@@ -306,3 +306,22 @@ def test_a_heading_with_a_colon_of_full_width_says_a_verdict():
     text = "# 报告：新架构（2026-08-26）\n\n## 结论：CP-R3 = PASS（尾部 47/50）\n\n## 性能\n\n| | CPU | HTP |\n|---|---|---|\n| step | 80.3 ms | 4.9 ms |\n"
     page = read("wiki/experiments/123-htp.md", text.encode())
     assert read_facts(page, text).verdict.canonical == "supported"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [
+        ('{"H-001": "supports"}', "supported"),
+        ('{"H-001": "contradicts", "H-002": "refuted"}', "refuted"),
+        ('{"H-001": "supports", "H-002": "contradicts"}', None),
+    ],
+)
+def test_a_verdict_for_each_hypothesis_is_that_of_the_page_where_all_agree(verdicts, verdict):
+    text = f"---\nexperiment: exp-001\nverdicts: {verdicts}\n---\n# Result: a sweep\n\nAll runs completed.\n"
+    page = read("wiki/experiments/2026-01-02-sweep.md", text.encode())
+    assert read_facts(page, text).verdict.canonical in (verdict, "other" if verdict is None else verdict)
+
+
+def test_what_is_weaker_than_the_rest_and_what_had_no_positive_effect_failed():
+    for text in ("Consistently weaker than the heap; catastrophic on small models.", "比前一版还低，注入没有起到正面作用。"):
+        assert report_in(text, is_try=True)[0] == "failed"

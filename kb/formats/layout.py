@@ -141,7 +141,9 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(x.outcomes & DECIDED for x in deciding)
     wins = {"pass": Outcome.KEPT} if decided and key_of(statuses[0]) in CHECKS else {}
-    wins = COMPARED if "improved" in words and not decided else wins
+    # A ledger of hypotheses confirms some and refutes others; what is supported may be any feature.
+    ledger = "refuted" in words and bool(words & {"confirmed", "supported"})
+    wins = COMPARED if (ledger or "improved" in words) and not decided else wins
     roles = {n: table.roles.get(n) or table.others or role_of(c) for n, c in columns.items()}
     roles |= {x.name: "status" for x in deciding}
     if not table.others:
@@ -168,7 +170,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         source,
         table.search or settings and "rank" not in roles.values() and not decided,
         decided or bool(wins),
-        bool(table.others) or _tells(columns, roles, statuses, headed=table.headed),
+        bool(table.others or ledger) or _tells(columns, roles, statuses, headed=table.headed),
         wins,
         doubt if primary and others else "",
         frozenset(n for n in statuses if columns[n].ends),

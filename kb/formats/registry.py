@@ -75,7 +75,7 @@ class Located:
     @property
     def remarks(self) -> list[str]:
         """What else reads runs here: other formats, and the further logs of its folder, which are imported one by one."""
-        also = [f"also reads as {name}: {n} runs" for name, n in self.others]
+        also = [f"also reads as {name}: {n} run{'s' * (n != 1)}" for name, n in self.others]
         if self.beside:
             names = ", ".join(f.name for f in self.beside)
             also.append(

@@ -156,4 +156,4 @@ def to_text(summary: Summary) -> str:
 
 def _phrase(counts: Counts) -> str:
     named = [f"{counts[o]} {o.replace('_', ' ')}" for o in Outcome if counts[o]]
-    return ", ".join([f"{counts['runs']} runs", *named])
+    return ", ".join([f"{counts['runs']} run{'s' * (counts['runs'] != 1)}", *named])

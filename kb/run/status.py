@@ -53,8 +53,10 @@ _STOPPED = word_set("infra infrastructure preempted cancelled canceled interrupt
 _STANDS = _BASES | _STOPPED | word_set("rate network ssh quota")
 # What only compares a run with those before; the verdict of a loop that says no other.
 COMPARED = {
-    **dict.fromkeys(word_set("improved improvement better"), Outcome.KEPT),
-    **dict.fromkeys(word_set("regressed regression worse"), Outcome.DISCARDED),
+    **dict.fromkeys(
+        word_set("improved improvement better confirmed supported validated"), Outcome.KEPT
+    ),
+    **dict.fromkeys(word_set("regressed regression worse refuted falsified"), Outcome.DISCARDED),
 }
 # What is worse in a run may be called by these, too, so that a reason that begins with one does not say that it broke.
 _SOFT = word_set("fail failed fails failure error errored broke broken")

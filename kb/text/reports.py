@@ -27,7 +27,7 @@ _OF_NO_USE = (
     r"without (?:any )?(?:effect|gain|benefit|improvement|success)\b|(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
     r"(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
-    r"costs? (?:us )?[\d.]+ ?(?:%|pp\b)|too (?:slow|costly|expensive)\b|(?:is|are) (?:worse|slower)\b|worse than\b|[\d.]{1,12} ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|took (?:twice|\w+ times) as long\b)|"
+    r"costs? (?:us )?[\d.]+ ?(?:%|pp\b)|too (?:slow|costly|expensive)\b|(?:is|are) (?:worse|slower)\b|(?:worse|weaker) than\b|[\d.]{1,12} ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|took (?:twice|\w+ times) as long\b)|"
     r"^\W*no change\b|(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b"
 )
 # What was there before stays, or the change does not go in.

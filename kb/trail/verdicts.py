@@ -50,8 +50,12 @@ def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
     """
     suffix = page.stem.replace("_", "-").rpartition("-")[2].lower()
     outcomes = (saying for name in OUTCOME_FIELDS if outcome_verdict(saying := page.field(name)))
+    # One for each hypothesis (`verdicts: {"H-001": "supports"}`): what all of them say.
+    each = page.front.get("verdicts")
+    each = [str(v) for v in each.values()] if isinstance(each, dict) else []
+    agreed = each[:1] if len({*map(field_verdict, each)}) == 1 else []
     return (
-        ("verdict", page.field("verdict")),
+        ("verdict", page.field("verdict") or "".join(agreed)),
         ("outcome", next(outcomes, "")),
         ("status", page.field("status")),
         ("name", suffix if suffix in _SUFFIXES else ""),

@@ -40,7 +40,7 @@ def run(request: ImportRuns, caller: Caller) -> Result:
     if request.undo:
         back = filing.undo(caller.layout, request.undo)
         gone = f", {len(back.gone)} were gone already" if back.gone else ""
-        removed = f"{len(back.removed)} pages removed{gone}"
+        removed = f"{len(back.removed)} page{'s' * (len(back.removed) != 1)} removed{gone}"
         return Result(back, f"import {back.receipt} taken back: {removed}")
     if not request.log_format or not request.path:
         raise KbError(
@@ -80,9 +80,7 @@ def run(request: ImportRuns, caller: Caller) -> Result:
         "known": report.known,
         "pages": report.pages,
     }
-    filed = (
-        f"{len(report.pages)} runs filed, {report.known} known already; receipt {report.receipt}"
-    )
+    filed = f"{len(report.pages)} run{'s' * (len(report.pages) != 1)} filed, {report.known} known already; receipt {report.receipt}"
     same = f"nothing new: {report.known} runs, all known already"
     text = filed if report.pages else same if report.known else _NOTHING
     return Result(value, text)

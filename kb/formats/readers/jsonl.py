@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from kb import KbError
+from kb import KbError, grouped
 from kb.formats.columns import BESIDE, DELTAS, SETTINGS, ask_in, is_held_out, key_words
 from kb.formats.layout import Record, RecordTable
 from kb.formats.outline import KINDS
@@ -248,6 +248,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     first, head = objects[0] if objects else (LogLine(1, ""), {})
     stated = ask_in(cells_of(head), names)
     stated = Ask(stated.direction) if first.number else stated
+    rows = _entries_of(rows) if _is_ledger(objects) else rows
     records = (
         r if isinstance(r, Remark) else Record(r[0], cells_of(r[1]))
         for r in rows
@@ -255,6 +256,20 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     )
     table = RecordTable(records, names, stated=stated, least=0.5)
     yield from events_of([table], ask, file=path.name, kind="jsonl")
+
+
+def _is_ledger(objects: Sequence[JsonRow]) -> bool:
+    """Whether every id stands again with other fields: what was registered first is told later."""
+    fields = grouped((text_of(value.get("id")), {*value}) for _, value in objects)
+    return "" not in fields and all(f[0] - f[-1] and f[-1] - f[0] for f in fields.values())
+
+
+def _entries_of(rows: Iterator[JsonRow | Remark]) -> Iterator[JsonRow]:
+    """The rows of a ledger, one an id, as the last of them left it."""
+    for same in grouped(
+        (text_of(r[1].get("id")), r) for r in rows if isinstance(r, tuple)
+    ).values():
+        yield same[-1][0], {k: v for _, value in same for k, v in value.items()}
 
 
 def _event(value: Json) -> str:
