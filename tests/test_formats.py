@@ -1343,3 +1343,10 @@ def test_a_ledger_tells_under_an_id_what_it_registered_and_what_came_of_it(log):
 
 def test_one_run_is_one_run(log):
     assert to_text(summary(located(log("results.tsv", tsv("commit|ms|status|description", "a1b2c3d|10|keep|base")), "auto"), ask=Ask())).startswith("results.tsv: tsv, 1 run, 1 kept")
+
+
+def test_a_heading_may_name_its_run_behind_other_words_and_a_mark_says_that_it_was_lost(log):
+    text = "## Experiment 1 — sRGB (reverted)\n\np95 paint 569.5 ms\n\n## Final design and experiment 2 — flat fill (retained)\n\np95 paint 14.2 ms\n"
+    assert [(r.label, r.outcome) for r in runs_of(log("PERF_LOG.md", text))] == [("1", "discarded"), ("2", "kept")]
+    rows = "| 1 | depth | ✅ **Win** — broke the ceiling |\n| 2 | pooling | ❌ **Failed** — plateaued |\n| 3 | wider | ❌ Failed: OOM |\n"
+    assert counts(told(log("report.md", "| # | Experiment | Verdict |\n|---|---|---|\n" + rows))) == (3, 1, 1, 1, 0, 0)

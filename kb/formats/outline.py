@@ -254,6 +254,9 @@ def heading_unit(line: LogLine, level: int, heading: str) -> TextUnit:
     day = day_of(dated[0]) if dated else ""
     text = text[dated.end() :].lstrip(" :—–-·|])") if day else heading
     label = _LABEL.match(text) or _NUMBER.match(text)
+    if not label and status_in(text.rpartition("(")[2]) and (inner := NAMED.search(text)):
+        # `Final design and experiment 4 — flat fill (retained)`.
+        label = _LABEL.match(text, inner.start())
     if not label:
         return TextUnit(line, level, text, kind=f"{'day' if day else ''} {level}", day=day)
     code, title = label["code"] or "", text[label.end() :].lstrip(":.)—–- ")

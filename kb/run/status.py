@@ -112,7 +112,9 @@ def outcome_of(raw: str) -> Outcome:
             if at < 2 or head in _DONE
             else _OUTCOME_OF.get(part)
         )
-        if outcome or at and re.fullmatch(r"\w{4,}(?:error|exception)", head):
+        # `❌ Failed — plateaued`: it was lost; what broke says so behind it.
+        lost = head in _SOFT and MARKS.get(raw[:1]) is Outcome.DISCARDED
+        if not lost and (outcome or at and re.fullmatch(r"\w{4,}(?:error|exception)", head)):
             return outcome or Outcome.CRASHED
     return next(
         (o for mark, o in MARKS.items() if raw.startswith(mark) or mark == "💥" and mark in raw),
