@@ -13,6 +13,7 @@ from kb import KbError, registered
 from kb.formats.outline import part_of
 from kb.formats.reading import Ask, Remark, Segment, head_of, is_binary
 from kb.run.record import Outcome, Run
+from kb.text import counted
 
 Event = Segment | Run | Remark
 # What more than this holds is read by the first reader that takes it: reading it by all would take minutes.
@@ -75,7 +76,7 @@ class Located:
     @property
     def remarks(self) -> list[str]:
         """What else reads runs here: other formats, and the further logs of its folder, which are imported one by one."""
-        also = [f"also reads as {name}: {n} run{'s' * (n != 1)}" for name, n in self.others]
+        also = [f"also reads as {name}: {counted(n, 'runs')}" for name, n in self.others]
         if self.beside:
             names = ", ".join(f.name for f in self.beside)
             also.append(

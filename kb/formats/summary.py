@@ -9,6 +9,7 @@ from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Located
 from kb.run.quantity import number_text
 from kb.run.record import Outcome, Run
+from kb.text import counted
 
 # How many runs, and of each outcome how many; None where nothing in the log could say it.
 Counts = dict[str, int | None]
@@ -156,4 +157,4 @@ def to_text(summary: Summary) -> str:
 
 def _phrase(counts: Counts) -> str:
     named = [f"{counts[o]} {o.replace('_', ' ')}" for o in Outcome if counts[o]]
-    return ", ".join([f"{counts['runs']} run{'s' * (counts['runs'] != 1)}", *named])
+    return ", ".join([counted(counts["runs"], "runs"), *named])

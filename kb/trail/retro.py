@@ -275,10 +275,10 @@ def _tree_lines(retro: Retro, runs: dict[str, Facts], link: Callable[[str], str]
     closed = {t.name for t in retro.topics if t.closed}
     for t in retro.tree:
         state = "; closed" * (t.name in closed)
-        yield f"- **{_plain(t.name)}** ({len(t.paths)} run{'s' * (len(t.paths) > 1)}: {t.supported} supported, {t.failed} failed{state})"
+        yield f"- **{_plain(t.name)}** ({len(t.paths)} runs: {t.supported} supported, {t.failed} failed{state})"
         yield from (f"  - {_run(runs[path], link)}" for path in t.paths)
     if retro.alone:
-        yield f"- alone ({len(retro.alone)} run{'s' * (len(retro.alone) > 1)})"
+        yield f"- alone ({len(retro.alone)} runs)"
         yield from (f"  - {_run(runs[path], link)}" for path in retro.alone)
 
 

@@ -239,14 +239,7 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
         first = next((e for e in outcomes.runs if e.verdict.canonical is Verdict.BASELINE), None)
         base = f"; baseline {handle(first.path)} {measured(first, 2)}" if first else ""
         tally = ", ".join(f"{n} {v}" for v, n in counts.most_common())
-<<<<<<< HEAD
         yield Line(f"{counted(len(outcomes.runs), 'runs')}: {tally}{base}", outcomes.runs[-1].path)
-=======
-        yield Line(
-            f"{len(outcomes.runs)} run{'s' * (len(outcomes.runs) > 1)}: {tally}{base}",
-            outcomes.runs[-1].path,
-        )
->>>>>>> 61ace62 (A ledger tells under an id what came of it, a page the verdict that all its hypotheses share, and one run is no runs)
 
 
 def _best(outcomes: Outcomes, f: Frontier, *, first: bool) -> Line:

@@ -7,6 +7,7 @@ from kb.formats import filing
 from kb.formats.reading import Ask
 from kb.formats.registry import formats, located
 from kb.formats.summary import summary, to_json, to_text
+from kb.text import counted
 from kb.verbs import Caller, Result, argument, flag, option
 
 _NOTHING = "nothing to import: the log holds no runs"
@@ -40,7 +41,7 @@ def run(request: ImportRuns, caller: Caller) -> Result:
     if request.undo:
         back = filing.undo(caller.layout, request.undo)
         gone = f", {len(back.gone)} were gone already" if back.gone else ""
-        removed = f"{len(back.removed)} page{'s' * (len(back.removed) != 1)} removed{gone}"
+        removed = f"{counted(len(back.removed), 'pages')} removed{gone}"
         return Result(back, f"import {back.receipt} taken back: {removed}")
     if not request.log_format or not request.path:
         raise KbError(
@@ -80,7 +81,7 @@ def run(request: ImportRuns, caller: Caller) -> Result:
         "known": report.known,
         "pages": report.pages,
     }
-    filed = f"{len(report.pages)} run{'s' * (len(report.pages) != 1)} filed, {report.known} known already; receipt {report.receipt}"
+    filed = f"{counted(len(report.pages), 'runs')} filed, {report.known} known already; receipt {report.receipt}"
     same = f"nothing new: {report.known} runs, all known already"
     text = filed if report.pages else same if report.known else _NOTHING
     return Result(value, text)
