@@ -91,6 +91,15 @@ def test_a_flag_that_is_given_back_to_the_program_is_not_the_lever_that_failed(m
         assert kinds(asked(gate, f"Set `--cache-dtype {word}` again and pack the weights instead."))[page] == "similar"
 
 
+def test_a_lever_that_a_failed_page_only_names_is_not_the_one_that_it_tried(make_base):
+    page = "wiki/experiments/engine/files.md"
+    text = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# One file\n\nThe minSdk of the test build is newer, so that three files are left.\n"
+    layout = make_base({**TRAIL, page: text})
+    build(layout)
+    answer = asked(Gate(store.state(layout)), "Raise minSdk to 26.")
+    assert (answer.outcome, kinds(answer)[page]) == ("distinguish", "similar")
+
+
 def test_what_is_set_beside_a_declared_lever_is_where_it_stands():
     text = "---\nlevers: [softcap=15]\n---\nHypothesis: cap the logits. batch_tokens 524288, warmup_tokens 4096.\n"
     terms = aim_of_proposal(text).terms

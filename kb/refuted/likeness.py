@@ -59,9 +59,11 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
         both,
         key=lambda k: (mine[k].is_setting + theirs[k].is_setting, mine[k].role + theirs[k].role, k),
     )
+    # What a text names and says nothing else of may not be what it tries.
+    bare = any(m.role is Role.NAMED and not m.value + m.way for m in (mine[key], theirs[key]))
     alone = 2 * len(both) >= max(_size(mine, mine[key]), _size(theirs, mine[key]))
     return Likeness(
-        _kind(mine[key], theirs[key]) if alone else "similar",
+        _kind(mine[key], theirs[key]) if alone and not bare else "similar",
         theirs[key],
         alone and (theirs[key].is_moved or not any(m.is_moved for m in theirs.values())),
     )
@@ -93,9 +95,6 @@ def _kind(mine: Move, theirs: Move) -> str:
     other = theirs.way or way_of_numbers(mine.before, theirs.value)
     if OPPOSITE.get(way) == other != "":
         return "similar"
-    if not mine.value and not theirs.value:
-        named = Role.NAMED in (mine.role, theirs.role) and not way
-        return "similar" if named else "same-lever"
     numbers = number_of(mine.value), number_of(theirs.value)
     # Of two numbers of one knob something must say that both lie on the same side of where it stood.
     return "same-lever" if None in numbers or way and way == other else "similar"
