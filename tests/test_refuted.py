@@ -780,3 +780,74 @@ def test_passages_between_two_lines_are_those_that_begin_there():
     document, whole = GRAVEYARD * 3, passages_of(GRAVEYARD * 3)
     for lines in (range(1, 1), range(3, 9), range(4, 10_000)):
         assert passages_between(document, lines) == tuple(p for p in whole if p.line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Headings of a known kind are parts of the one thing that stands above them.
+        (
+            "# Dead ends\n\n## Padding of tiles\n\n### The Hypothesis\n\nBanks collide.\n\n### The Finding\n\n2,563 against 2,558.\n\n"
+            "## Bigger grids\n\n### The Hypothesis\n\nMore blocks.\n\n### The Finding\n\nFlat.\n",
+            ["Padding of tiles", "Bigger grids"],
+        ),
+        # What bears no cross where most do is none.
+        (
+            "# Dead ends\n\n## 1. ❌ Loop mounts\n\nThe kernel says no.\n\n## 2. ❌ Idle polling\n\nIt crashed sooner.\n\n"
+            "## 3. ℹ️ What the device is\n\nA phone.\n",
+            ["1. ❌ Loop mounts", "2. ❌ Idle polling"],
+        ),
+        # A paragraph introduces the items below it; what sums them up or is a remark of another kind is none.
+        (
+            "# Failed approaches\n\n## Breakpoints\n\nTwo ways were gone.\n\n### Code breakpoints\n\nThe process goes down.\n\n"
+            "### Deferred ones\n\nThey do not resolve.\n\n## Summary\n\n1. **The profiler** runs inside\n2. **Text** is read outside\n",
+            ["Code breakpoints", "Deferred ones"],
+        ),
+        # Labels lead the remarks of an item, not items.
+        (
+            "# Negative results\n\n## The new detector goes down at its start\n\nIt was run on two machines.\n\nThe trace ends in the driver.\n\n"
+            "**Still a guess:** it wants a screen.\n\n**Requirement:** any version needs the library.\n",
+            ["The new detector goes down at its start"],
+        ),
+        # A sentence that tells of no failure says what its list is of.
+        ("## Failed experiments\n\nThe run writes two files:\n\n- `alpha.json` holds every period\n- `beta.json` holds every rank\n", []),
+        # What brackets add tells how the one thing went.
+        (
+            "# Failed approaches\n\n## Two at one place (attempted, abandoned)\n\nThey vanished.\n\n- passing each other\n- sharing a bed\n",
+            ["Two at one place (attempted, abandoned)"],
+        ),
+        ("## Dead ends\n\n| Approach | Why |\n|---|---|\n| {what was tried} | {the reason} |\n", []),
+        ("## What failed\n\n- Nothing failed in this session, all 208 pass\n", []),
+        ("## Dead ends\n\n- **Don't write level editors.** The page is a wall\n", []),
+        ("## Running `npm i` doesn't work\n\n- Add the force flag to the command\n", []),
+        ("## Falsifiers\n\n- A difference of more than 2 ms -> P-B refuted\n", []),
+    ],
+)
+def test_what_stands_in_a_list_of_failures_and_is_none_of_them_makes_no_card(text, expected):
+    assert [s[3] for s in said(text)] == expected
+
+
+BENCHES = """# Matmul
+
+### Iter 97 — third buffer
+
+- **Bench:** 17.00us, kept as the best.
+
+### Iter 98 — other order
+
+- **Bench:** 17.0us, within noise. Reverted.
+- **Next:** another size
+
+### Iter 99 — no sharing
+
+- **Bench:** 17.1us, no change. Reverted.
+"""
+
+
+def test_what_stands_behind_a_label_of_every_section_is_said_of_what_the_section_names():
+    assert [s[3].partition(". ")[0] for s in said(BENCHES, "wiki/matmul.md")] == ["Iter 98 — other order", "Iter 99 — no sharing"]
+
+
+def test_a_remark_without_a_figure_or_a_decision_is_no_failure():
+    text = "# Notes\n\n- The tile fits 4 KiB and stays.\n\nMarkers for the parser, which drops their names, and a quiet no-op in phase-4 programs.\n"
+    assert said(text, "wiki/notes.md") == []

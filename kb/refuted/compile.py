@@ -11,11 +11,10 @@ from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from kb.refuted.card import Card
+from kb.refuted.card import Card, condition_of, reason_of
 from kb.refuted.intent import Aim, subject_of, terms_in
 from kb.refuted.moves import Move, Role, difference, pulled, united
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
-from kb.refuted.reasons import condition_of, reason_of
 from kb.refuted.statements import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict, place_of, type_of_folder

@@ -16,17 +16,17 @@ from functools import lru_cache, partial
 from itertools import product
 
 from kb.refuted.card import Card, as_of
-from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import REASON, Aim, aim_of_proposal, name_of_run, terms_in
-from kb.refuted.likeness import (
+from kb.refuted.groups import (
+    LeverGroup,
     by_value,
     differences,
+    groups_of,
     likeness_of,
     short_for,
 )
-from kb.refuted.moves import Move, Role
+from kb.refuted.intent import REASON, Aim, aim_of_proposal, name_of_run, terms_in
+from kb.refuted.moves import Move, Role, same_value
 from kb.refuted.rarity import Counts, Rarity
-from kb.refuted.values import same_value
 from kb.run.record import Lever
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of

@@ -21,10 +21,11 @@ from kb.refuted.moves import (
     is_held,
     move_of,
     moves_in,
+    parts_of_name,
+    plain_words,
     pulled,
     united,
 )
-from kb.refuted.values import parts_of_name, plain_words
 from kb.run.record import Lever
 from kb.schema import outcome_verdict, records_run
 from kb.store import digest_of

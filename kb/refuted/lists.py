@@ -6,15 +6,16 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from math import inf
 from typing import NamedTuple
 
 from kb import regex
 from kb.page import Page
 from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
-from kb.refuted.statement import CROSSES, MOST, is_short, reports_failure
-from kb.refuted.values import plain_words
+from kb.refuted.moves import plain_words
+from kb.refuted.statement import ADVICE, CROSSES, MOST, REASONS, is_short, reports_failure
 from kb.schema import heading_kind
 from kb.text import words_of
 from kb.text.reports import ReportKind, names_failures, report_of
@@ -23,24 +24,26 @@ from kb.trail.outline import passages_of
 # Headings that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
 _JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
 _FAILED_LIST = regex(
-    r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
-    r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
+    r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?)|"
+    r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
     r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
     r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
     re.IGNORECASE,
 )
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
 _TURNED_DOWN = regex(
-    r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
+    r"reject(?:ed|ion)|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
     re.IGNORECASE,
 )
 # Headings that only tell where to look, how, or what is still open.
 _NO_LIST = re.compile(
-    r"\bopen\b|^(?:when|if|where)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
+    r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
     re.IGNORECASE,
 )
 # One of another language that is longer is a sentence.
 _LONGEST_HEADING = 7
+# A title of more words names something; more headings than these below one another are no parts of one thing.
+_SHORTEST_NAME, _MOST_PARTS = 5, 100
 
 
 @lru_cache(maxsize=4096)
@@ -75,62 +78,114 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     blocks, anchors = document.blocks, {s.start: s.anchor for s in page.sections}
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
-    name = _name_of(page)
-    labels = _labels_in(document, name)
+    name, titles = _name_of(page), [*map(blocks.__getitem__, heads)]
+    labels, crossed = _labels_in(document, name), _crossed_levels(titles)
     mode, level, items, outcome, anchor = "", 0, 0, 0, ""
     groups: deque[set[str]] = deque(maxlen=MOST)
-    for at, stop in pairwise((*heads, len(blocks))):
+    for n, (at, stop) in enumerate(pairwise((*heads, len(blocks)))):
         head, title, below = blocks[at], blocks[at].plain, blocks[at + 1 : stop]
         end = blocks[stop].line if stop < len(blocks) else page.lines + 1
         anchor, mode = anchors.get(head.line, anchor), mode if head.level > level else ""
         outcome *= head.level >= outcome
         outcome = head.level if heading_kind(title) == "outcome" else outcome
         # In a section that tells the outcome of one try every heading tells of that one.
-        opens = "" if head.level == outcome > 2 else _opening(head, name)
+        opens = "" if head.level == outcome > 2 else _opening(head, name, apart=bool(mode))
         items = min(items, max(head.level, level + 1))
-        deeper = stop < len(blocks) and blocks[stop].level > head.level
-        leads, grouped, has_prose = _shape(below, labels, deeper=deeper)
+        deeper, behind = _deeper(titles[n : n + _MOST_PARTS])
+        leads, grouped, has_prose = _shape(below, labels, deeper)
         failed = bool(mode) and reports_failure(title)
         items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
             mode, level, items = opens, head.level, head.level + 1
-        kind = _kind_of(title, head.level, mode, head.level + 1 if opens else items)
-        kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=deeper)
+        kind = _kind_of(head, mode, head.level + 1 if opens else items, crossed)
+        kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
         groups.extend([{*words_of(title)}] * bool(mode))
         # A list without fields may be of anything, unless its heading says what it came to.
         kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
-        yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, mode, kind, leads)
+        # What its own headings hold is all that an item without prose says.
+        end = end if below else {"item": min(behind, page.lines + 1)}.get(kind, end)
+        own = _mode_below(kind, mode, below)
+        yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, own, kind, leads)
 
 
 def _name_of(page: Page) -> str:
     """The name of a page in words, where this says that it lists failures."""
     name = " ".join(plain_words(page.path.rpartition("/")[2].removesuffix(".md")))
-    listing = page.type in ("page", "analysis", "observation") and _FAILED_LIST.search(name)
-    return name if listing else ""
+    listing = ("page", "analysis", "observation")
+    return name if page.type in listing and _FAILED_LIST.search(name) else ""
 
 
-def _opening(head: Block, name: str) -> str:
-    """What a heading says of what stands below it; a page's own title only where it, or the `name` of the page, is nothing else."""
+def _opening(head: Block, name: str, *, apart: bool = False) -> str:
+    """What a heading says of what stands below it; a page's own title only where it, or the `name` of the page, is nothing else. What
+    stands `apart` in brackets at its end tells how the one thing went that it names.
+    """
     alone = head.level > 1 or len(head.plain.split()) < 4
-    return alone and mode_of(head.plain) or mode_of(name * (head.level == 1))
+    if apart and _is_crossed(head):
+        return ""
+    title = head.plain.partition(" (")[0] if apart else head.plain
+    return alone and mode_of(title) or mode_of(name * (head.level == 1))
+
+
+def _deeper(heads: Sequence[Block]) -> tuple[list[Block], float]:
+    """The headings below the first of some, and the line behind the last of them."""
+    deeper = [*takewhile(lambda b: b.level > heads[0].level, heads[1:])]
+    return deeper, next((b.line for b in heads[len(deeper) + 1 :]), inf)
+
+
+def _is_part(head: Block) -> bool:
+    """Whether a heading is of a known kind, and names nothing by itself."""
+    title = head.plain.lower().removeprefix("the ")
+    return title.startswith(REASONS) or is_known(title) and len(title.split()) < _SHORTEST_NAME
+
+
+def _is_crossed(head: Block) -> bool:
+    return not {*CROSSES}.isdisjoint(head.plain)
+
+
+def _crossed_levels(heads: Sequence[Block]) -> set[int]:
+    """The levels most of whose headings bear a cross."""
+    counts, crossed = (Counter(b.level for b in bs) for bs in (heads, filter(_is_crossed, heads)))
+    return {level for level in crossed if 2 * crossed[level] > counts[level]}
 
 
 def _shape(
-    below: Sequence[Block], labels: Mapping[int, bool], *, deeper: bool
+    below: Sequence[Block], labels: Mapping[int, bool], deeper: Sequence[Block]
 ) -> tuple[frozenset[int], bool, bool]:
     """(lines of the paragraphs that a name leads, whether a heading of tables, of other headings or of several of these parts a list in
     groups, whether it tells of one thing in prose or in fields) of what stands below it.
     """
     prose = [b for b in below if b.kind == "paragraph"]
-    leads = frozenset(b.line for b in prose if not b.depth and labels.get(b.line))
+    outer = [b for b in prose if not b.depth]
+    leads = frozenset(b.line for b in outer if labels.get(b.line))
+    # Names that lead fewer of them are labels of one thing.
+    leads = leads if 2 * len(leads) > len(outer) else frozenset()
     kinds = {b.kind for b in below} - {"rule"}
     items = [
         bool(lead_of(b)) for item, b in pairwise(below) if item.kind == "item" and item.level == 1
     ]
     entries = len(items) > 1 and all(items)
-    grouped = len(leads) > 1 or entries or kinds == {"table"} or deeper and not kinds
+    grouped = len(leads) > 1 or entries or kinds == {"table"} or _is_group(kinds, outer, deeper)
     tells = not kinds or any(not b.depth or labels.get(b.line) is False for b in prose)
     return leads, grouped, tells
+
+
+def _is_group(kinds: Set[str], outer: Sequence[Block], deeper: Sequence[Block]) -> bool:
+    """Whether headings below another are items: not if they are of a known kind, the parts of one thing."""
+    parted = any(heading_kind(b.plain.removeprefix("The ")) for b in deeper)
+    introduced = kinds == {"paragraph"} and len(outer) == 1 and len(deeper) > 1
+    return bool(deeper) and not parted and (introduced or not kinds)
+
+
+def _mode_below(kind: str, mode: str, below: Sequence[Block]) -> str:
+    """What a list is of: where a sentence that tells of no failure introduces it, it is what this says, not what the heading does."""
+    introduced = kind == "list" and any(
+        (a.kind, a.depth) == ("paragraph", 0)
+        and b.kind in ("list", "item")
+        and a.plain.endswith((":", "："))
+        and not (mode_of(a.plain) or reports_failure(a.plain))
+        for a, b in pairwise(below)
+    )
+    return "turned-down" if mode and introduced else mode
 
 
 def lead_of(block: Block) -> str:
@@ -169,13 +224,18 @@ def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
     return bool(names) and all(named)
 
 
-def _kind_of(title: str, level: int, mode: str, items: int) -> str:
-    """What a heading is to the list of failures above it, whose items stand at the level `items`."""
+def _kind_of(head: Block, mode: str, items: int, crossed: Set[int]) -> str:
+    """What a heading is to the list of failures above it, whose items stand at the level `items`: none that is a part of another, or
+    bears no cross where most beside it do.
+    """
+    title, level = head.plain, head.level
     if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _NO_LIST.search(title):
         return "closed"
     if not mode:
         return "section" if level > 1 else ""
-    return "list" if level < items else "item" if level == items else "inside"
+    if level == items:
+        return "closed" if _is_part(head) or level in crossed and not _is_crossed(head) else "item"
+    return "list" if level < items else "inside"
 
 
 def _labels_in(document: Document, name: str) -> dict[int, bool]:
@@ -186,4 +246,7 @@ def _labels_in(document: Document, name: str) -> dict[int, bool]:
         return {}
     labels = [(p.label, p.line) for p in passages_of(document.text) if p.label]
     counts = Counter(label for label, _ in labels)
-    return {line: counts[label] == 1 and not is_known(label) for label, line in labels}
+    return {
+        line: counts[label] == 1 and not (is_known(label) or ADVICE.match(label))
+        for label, line in labels
+    }

@@ -34,8 +34,9 @@ class Rarity:
         """How much a term tells: the log of how rare it is."""
         if (term, target) not in self.known:
             size, terms = self._share(target)
-            rarity = math.log((size + _MORE) / (terms.get(term, 0) + 0.5))
-            self.known[term, target] = max(0.0, rarity)
+            self.known[term, target] = max(
+                0.0, math.log((size + _MORE) / (terms.get(term, 0) + 0.5))
+            )
         return self.known[term, target]
 
     def pulls(self, aim: Aim, target: str) -> dict[str, Move]:

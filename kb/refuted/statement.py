@@ -1,19 +1,34 @@
-"""One refuted statement as a page writes it, and what its parts are read by.
+"""One refuted statement as a page writes it, and what its parts are read by; those that stand outright: of a page that says of itself that
+it failed or was declined, and of rows of tables that a verdict fails or that stand below a heading of failures.
 
 What cannot be told to be a failure is no statement.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kb.graph.paths import target_of
-from kb.page import Page
-from kb.page.document import Document
-from kb.refuted.intent import Aim, aim_of_text
-from kb.schema import NOTES, type_of_place
-from kb.text import sentences_of
-from kb.text.reports import ReportKind
-from kb.trail.reported import report_in
+from kb.page import Page, document_of
+from kb.page.document import Block, Document
+from kb.refuted.intent import Aim, aim_of_text, readable
+from kb.schema import (
+    FAILED,
+    NOTES,
+    OUTCOME_FIELDS,
+    Verdict,
+    canonical_verdict,
+    field_verdict,
+    heading_kind,
+    outcome_verdict,
+    type_of_place,
+)
+from kb.text import numbers_in, sentences_of
+from kb.text.reports import ReportKind, is_settled
+from kb.trail.attempts import are_tries, changes_in
+from kb.trail.outline import passages_of
+from kb.trail.reported import failure_in, report_in
+from kb.trail.verdicts import labelled_verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +57,8 @@ LOSS = re.compile(
 )
 # An item that opens so says what to do, not what was done.
 ADVICE = re.compile(
-    r"\W*(?:(?:use(?! of)|prefer|always|instead|ensure|make sure|remember|verify|check|consider|should|plan|fix|remedy|recommend\w*|solution|do)\b|"
-    r"(?:incorrect|wrong|bad|good|correct|right)\s*:|n/?a\b|\(?none\b|no\W*$)",
+    r"\W*(?:(?:use(?! of)|prefer|always|instead|ensure|make sure|remember|verify|check|consider|should|plan|fix|remedy|recommend\w*|solution|do|don['’]t|never|avoid)\b|"
+    r"(?:incorrect|wrong|bad|good|correct|right)\s*[:–—]|n/?a\b|\(?(?:none|nothing)\b|no\W*$)",
     re.IGNORECASE,
 )
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
@@ -67,12 +82,14 @@ def is_note(page: Page) -> bool:
 
 
 def is_short(text: str) -> bool:
-    return len(text.encode()) < _SHORTEST
+    # A template leaves it to be filled in.
+    return len(text.encode()) < _SHORTEST or (text[0], text.rstrip("|")[-1]) == ("{", "}")
 
 
 def reports_failure(text: str) -> bool:
-    reports = (report_in(sentence, is_try=True)[0] for sentence in sentences_of(text))
-    return bool(LOSS.search(text)) or ReportKind.FAILED in reports
+    return bool(LOSS.search(text)) or any(
+        report_in(sentence, is_try=True)[0] is ReportKind.FAILED for sentence in sentences_of(text)
+    )
 
 
 def statement_in(
@@ -110,15 +127,21 @@ def statement_in(
 
 def cites_on(page: Page, lines: range) -> tuple[str, ...]:
     """Paths that links on these lines lead to, in order."""
-    hrefs = (x.href for x in page.links if x.line in lines and x.kind in ("inline", "auto"))
-    targets = (target_of(href, folder=page.folder) for href in hrefs)
+    targets = (
+        target_of(x.href, folder=page.folder)
+        for x in page.links
+        if x.line in lines and x.kind in ("inline", "auto")
+    )
     return tuple(dict.fromkeys(t[0] for t in targets if t and t[0].endswith(".md")))
 
 
 def prose_of(document: Document, lines: range) -> str:
     """What the paragraphs of some lines say, in one line."""
-    blocks = document.between(lines.start, lines.stop)
-    return " ".join(" ".join(b.plain.split()) for b in blocks if b.kind == "paragraph")
+    return " ".join(
+        " ".join(b.plain.split())
+        for b in document.between(lines.start, lines.stop)
+        if b.kind == "paragraph"
+    )
 
 
 def entry_of(document: Document, at: int) -> str:
@@ -133,3 +156,161 @@ def entry_of(document: Document, at: int) -> str:
     # An open box is a plan, unless it is struck out.
     is_plan = entry.startswith(_BOXES[0]) and "~~" not in entry
     return "" if is_plan else entry[4 * entry.startswith(_BOXES) :]
+
+
+def _says_no(page: Page, text: str) -> str:
+    """Where a page says of itself that it was refuted or retired: in front matter, else behind a label, else in its title's first word
+    ("Reject string interning"), else nowhere.
+    """
+    stated = [page.field(name).lower() for name in ("status", "verdict", *OUTCOME_FIELDS)]
+    if any(stated):
+        failed = stated[0].startswith("retired") or any(
+            field_verdict(s) in FAILED for s in stated if s
+        )
+        return "front matter" if failed else ""
+    verdict = labelled_verdict(passages_of(text)).lower()
+    if verdict:
+        return "label" if field_verdict(verdict) in FAILED else ""
+    first, _, subject = page.title.partition(" ")
+    return "title" if subject and canonical_verdict(first) is Verdict.REFUTED else ""
+
+
+def _is_declined(page: Page, place: str, prose: str) -> bool:
+    """Whether a page that says no may tell of what was never run: one that says so in its title tells of it by what was measured."""
+    if place == "title":
+        return not reports_failure(prose) or not any(n.unit or n.signed for n in numbers_in(prose))
+    return page.type == "analysis" or place == "label"
+
+
+def _parts(page: Page, text: str, prose: str) -> tuple[str, str]:
+    """(what was claimed, why it failed): what headings of such names hold, else how the page opens and what stands behind a verdict."""
+    document = document_of(text)
+    bodies = {
+        s.title.lower(): body[:500]
+        for s in page.sections
+        if s.level > 1 and (body := prose_of(document, range(s.start, s.end)))
+    }
+    claims = ("statement", "hypothesis", "claim")
+    claim, because = (
+        next((body for name, body in bodies.items() if name.startswith(names)), "")
+        for names in (claims, REASONS)
+    )
+    starts = [s.start for s in page.sections if s.level > 1] if page.type == "hypothesis" else []
+    opening = prose_of(document, range(1, min(starts))) if starts else prose
+    led = (p.text.partition(": ") for p in passages_of(text))
+    reports = (report for head, _, report in led if outcome_verdict(head) in FAILED)
+    return claim or opening[:500], because or readable(next(reports, ""))[:500]
+
+
+def own_failure(page: Page, text: str) -> Iterator[Statement]:
+    """A hypothesis page that says of itself that it failed; a note or decision that does, which may have been declined untried."""
+    if not (place := _says_no(page, text)):
+        return
+    prose = prose_of(document_of(text), range(1, page.lines + 1))
+    claim, because = _parts(page, text, prose)
+    whole = f"{page.title}. {claim}".strip()
+    cites = cites_on(page, range(1, page.lines + 1))
+    is_declined = page.type != "hypothesis" and _is_declined(page, place, prose)
+    kind = "declined" if is_declined else "hypothesis"
+    yield Statement(kind, page.body_line, "", whole, because, "", cites, aim_of_text(whole))
+    for at, block in enumerate(document_of(text).blocks if is_declined else ()):
+        if block.kind == "item" and (entry := readable(entry_of(document_of(text), at))[:LONGEST]):
+            yield Statement(kind, block.line, "", entry, "", "", cites, aim_of_text(entry))
+
+
+_VERDICT_CELL = re.compile(
+    r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
+    re.IGNORECASE,
+)
+_KEPT_HEADS = ("keep", "kept", "adopted", "in use")
+CLAIM_HEAD = re.compile(
+    r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
+    re.IGNORECASE,
+)
+
+
+def table_failures(
+    page: Page, table: Block, anchor: str, mode: str, *, judged: bool = False
+) -> Iterator[Statement]:
+    """Rows whose verdict is that of a failure, and (unless only these are asked for) any below a heading of failures that do not say
+    otherwise.
+    """
+    head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
+    rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
+    outcomes = _outcomes(head, rows, notes=notes)
+    kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in _KEPT_HEADS}
+    gains = changes_in(head, [[*cells, *[""] * len(head)] for cells in rows])
+    # What got worse of one run's metrics is no try.
+    compared = notes and are_tries(head, rows)
+    for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
+        verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+        failing = _failing(cells, verdicts, kept, notes=notes)
+        # A bare number is told by the head of its column where it names what was tried, and by nothing else.
+        text = " · ".join(filter(None, map(_shown, cells, [head[0], *[""] * len(cells)])))[:LONGEST]
+        won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
+        lost = failing or not judged and _has_lost(text, mode, gain or 0.0, compared=compared)
+        if lost and not (won or is_short(text) or is_settled(text)):
+            because = _reason(cells[min(failing, default=len(cells)) + 1 :])
+            yield statement_in(
+                page, "row", range(row.line, row.line + 1), anchor, text, because=because
+            )
+
+
+def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
+    """The columns of verdicts, by their heads; of an owner's notes also the one most of whose cells say in words how something went.
+    Two such columns rate choices and tell of no trial.
+    """
+    columns = {i for i, h in enumerate(head) if heading_kind(h) == "outcome"}
+    if columns or not notes:
+        return columns
+    for i in range(1, max(map(len, rows), default=0)):
+        cells = [c for cells in rows if (c := "".join(cells[i : i + 1]).strip(" –—-✅❌✗✘✔"))]
+        worded = [
+            c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
+        ]
+        if len(worded) > 1:
+            living = sum(canonical_verdict(c) is None for c in cells if c not in worded)
+            columns |= {i} if len(worded) + living >= 0.6 * len(cells) else set()
+    return columns if len(columns) == 1 else set()
+
+
+def _shown(cell: str, head: str) -> str:
+    if len(cell) > 4 or cell.strip("0123456789#."):
+        return cell
+    return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""
+
+
+def _has_lost(text: str, mode: str, gain: float, *, compared: bool) -> bool:
+    """Whether a row of which no cell says so failed: by the heading that it stands below, or in notes by its figures."""
+    return gain <= 0 and (
+        mode == "failed" or mode == "turned-down" and reports_failure(text) or compared and gain < 0
+    )
+
+
+def _reason(behind: list[str]) -> str:
+    """The last cell that is long enough for a reason."""
+    return next((c for c in reversed(behind) if len(c) >= 20), "")
+
+
+def _failing(
+    cells: list[str], verdicts: Mapping[int, Verdict | None], kept: set[int], *, notes: bool
+) -> list[int]:
+    """The cells that say that a row failed: by the verdict that they hold, by themselves, by a no where they say what was kept, or as an
+    owner's note on how it came out.
+    """
+    return [
+        i
+        for i, cell in enumerate(cells)
+        # What a row is about stands first, unless it begins with how that came out.
+        if i != int(0 in verdicts)
+        and (
+            verdicts.get(i) in FAILED
+            or len(cell) < 80
+            and _VERDICT_CELL.match(cell.lstrip(CROSSES + "️ "))
+            or i in kept
+            and cell.lower().partition(" ")[0].rstrip(",;.:") == "no"
+            or i in verdicts
+            and notes
+            and failure_in(cell, is_try=True)
+        )
+    ]

@@ -6,7 +6,8 @@ told is no statement.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
@@ -18,10 +19,9 @@ from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.lists import ListPart, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
-from kb.refuted.own_failure import own_failure
-from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
     ADVICE,
+    CLAIM_HEAD,
     CROSSES,
     LONGEST,
     MOST,
@@ -30,9 +30,11 @@ from kb.refuted.statement import (
     entry_of,
     is_note,
     is_short,
+    own_failure,
     prose_of,
     reports_failure,
     statement_in,
+    table_failures,
 )
 from kb.schema import (
     FAILED,
@@ -69,11 +71,7 @@ class RunAim:
 
 # Headings of a page that tells of a decision: beside what came of it, of drawbacks, alternatives and interfaces.
 _DECISION = {
-    "decision",
-    "consequences",
-    "alternatives",
-    "alternatives considered",
-    "considered options",
+    *"decision,consequences,alternatives,alternatives considered,considered options".split(",")
 }
 # A question whether something does harm, and an answer that says no.
 _OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
@@ -170,6 +168,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     of_decision = page.type == "analysis" or not _DECISION.isdisjoint(map(str.lower, titles))
     tells = notes and _tells_results(document)
     mentions = tells and not of_decision
+    fields = _fields_in(text)
     for part in parts_of(page, document):
         reported, read_to = [], 0
         if part.kind == "item":
@@ -185,7 +184,14 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         yield from reported
         for at in part.places:
             if document.blocks[at].line >= read_to:
-                yield from _of_block(page, document, at, part, mentions=mentions)
+                yield from _of_block(page, document, at, part, mentions=mentions, fields=fields)
+
+
+def _fields_in(text: str) -> set[int]:
+    """The lines that a label leads which stands more than once, and is not that of an outcome."""
+    labels = [(p.label, p.line) for p in passages_of(text) if p.label and not label_kind(p.label)]
+    counts = Counter(label for label, _ in labels)
+    return {line for label, line in labels if counts[label] > 1}
 
 
 def _tells_results(document: Document) -> bool:
@@ -203,7 +209,7 @@ def _tells_results(document: Document) -> bool:
 
 
 def _of_block(
-    page: Page, document: Document, at: int, part: ListPart, *, mentions: bool
+    page: Page, document: Document, at: int, part: ListPart, *, mentions: bool, fields: Set[int]
 ) -> Iterator[Statement]:
     """A table; an item of a list of failures, or struck by a cross; of an owner's notes any entry that reports one."""
     block, entry = document.blocks[at], entry_of(document, at)
@@ -225,7 +231,9 @@ def _of_block(
     elif mentions:
         # Below an item of a list only what moves a lever of its own is another.
         moves_own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
-        reported = _reported(page, lines, part.anchor, entry)
+        # What stands behind a label of every section is said of what the section names.
+        subject = part.title * (block.line in fields) * (not within)
+        reported = _reported(page, lines, part.anchor, entry, subject=subject)
         yield from filter(moves_own, reported) if within else reported
 
 
@@ -260,8 +268,15 @@ def _declared(page: Page, part: ListPart, because: str) -> Statement:
     """A section as a statement: what failed is its title."""
     # What it goes on to say speaks of much else.
     because, about = " ".join(sentences_of(readable(because))[:2]), part.title
-    where = page, "principle", part.lines, part.anchor
-    whole = statement_in(*where, f"{about}. {because}", because=because, about=about)
+    whole = statement_in(
+        page,
+        "principle",
+        part.lines,
+        part.anchor,
+        f"{about}. {because}",
+        because=because,
+        about=about,
+    )
     return replace(whole, text=about)
 
 
@@ -296,9 +311,12 @@ def _failing_words(text: str) -> tuple[str, ...]:
     """The words that a page's own table of verdicts and what they mean explains as failures."""
     tables = (b.rows for b in document_of(text).blocks if b.rows and len(b.rows[0].cells) == 2)
     legends = (rows[1:] for rows in tables if label_kind(rows[0].cells[0].plain) == "outcome")
-    explained = (row.cells for rows in legends for row in rows if len(row.cells) == 2)
-    meanings = ((word.plain.lower(), why.plain.split(", ")) for word, why in explained)
-    return tuple(word for word, why in meanings if not FAILED.isdisjoint(map(outcome_verdict, why)))
+    return tuple(
+        row.cells[0].plain.lower()
+        for row in chain.from_iterable(legends)
+        if len(row.cells) == 2
+        and not FAILED.isdisjoint(map(outcome_verdict, row.cells[1].plain.split(", ")))
+    )
 
 
 def _reported(
@@ -334,7 +352,9 @@ def _as_told(
     report = "".join(sentences_of(because)[:1])
     declared = subject and label_kind(text.partition(":")[0]) == "outcome"
     refers = declared or is_referring(report)
-    if claim and (refers or any(map(str.isdigit, claim)) or report_of(report)[1]):
+    figures = [*numbers_in(claim)]
+    measured = len(figures) > 1 or any(n.unit or n.signed for n in figures)
+    if claim and (refers or measured or any(report_of(s)[1] for s in sentences_of(because))):
         # A sentence further below that names its own subject tells of that one.
         subject = subject if refers or not whole or text.startswith(claim) else ""
         because = text if subject else because
