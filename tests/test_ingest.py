@@ -254,6 +254,29 @@ def test_a_move_loses_no_claim_changes_no_quote_and_is_finished_after_it_was_kil
     assert (layout.root / "wiki/new.md").exists() and not (layout.root / "wiki/old.md").exists()
 
 
+def test_a_page_is_brought_into_order_and_loses_nothing_that_one_claim_alone_says(base):
+    layout = base(more="# More\n\nThe C3 moves 1.64 TB/s at its peak. The C3 has 3 links of 45 GB/s. Copies overlap.\n")
+    rows = [("more", "The C3 moves 1.64 TB/s at its peak."), ("more", "The C3 has 3 links of 45 GB/s."), ("more", "Copies overlap.")]
+    mine = [{"section": "Limits", "claim": text, "quote": text, "source": f"sources/{name}"} for name, text in rows]
+    settled(layout, packets_of(layout, "chips")[0], draft(C3))
+    settled(layout, packets_of(layout, "more")[0], draft(*mine))
+    page = layout.root / "wiki/concepts/c3.md"
+    (packet,) = questions.concept_packets(layout, ["wiki/concepts/c3.md"])
+    assert settled(layout, packet, draft({**C3, "section": "Evidence", "source": "sources/chips"})).state == "answered"
+    text = page.read_text()
+    assert text.index("## Evidence") < text.index("peak bandwidth of 1.64") and "moves 1.64" not in text
+    assert "3 links of 45 GB/s" in text and "Copies overlap" in text, "what says a figure of its own, or none, stays"
+    settled(layout, packets_of(layout, "more")[0], draft(*mine))
+    (again,) = questions.concept_packets(layout, ["wiki/concepts/c3.md"])
+    assert page.read_text() == text and again.id == packet.id, "and a replay changes nothing, and asks nothing"
+    queue.forget(layout, packet.id)
+    settled(layout, packet, '{"drafts": []}')
+    assert page.read_text() == text, "nor does a reply that leaves the page as it is"
+    (layout.sources / "chips").rename(layout.root / "away")
+    build(layout)
+    assert "moves 1.64" in page.read_text(), "what was joined to a claim that went is told again"
+
+
 def test_claims_that_cannot_be_read_keep_their_pages_when_another_source_goes(base):
     layout = base()
     (packet,) = packets_of(layout, "chips")

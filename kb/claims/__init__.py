@@ -20,6 +20,7 @@ from kb.claims.filed import (
     name_of_file,
     readable_claims,
     readdress,
+    reorder,
     withdraw,
 )
 from kb.claims.gate import ClaimRuling, Quotable, ruling_on
@@ -40,6 +41,7 @@ __all__ = [
     "name_of_file",
     "readable_claims",
     "readdress",
+    "reorder",
     "ruling_on",
     "withdraw",
 ]

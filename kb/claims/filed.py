@@ -5,13 +5,15 @@ was withdrawn leaves where it stood, and no word of what it said.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
 
 import msgspec
 
 from kb import KbError, grouped, store
+from kb.claims.figures import values_of
+from kb.claims.names import forms_of
 from kb.text import fold, unit_of, words_of
 
 FOLDER = "claims"
@@ -36,7 +38,9 @@ class ClaimedQuantity(
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One admitted claim: where it stands in the wiki, and characters `start` to `end` of its source that it rests on."""
+    """One admitted claim: where it stands in the wiki, and characters `start` to `end` of its source that it rests on. `joined` is the source
+    of another claim of its page that says the same: while that is there, this one is not shown.
+    """
 
     page: str
     section: str
@@ -48,6 +52,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     packet: str
     links: tuple[str, ...] = ()
     quantity: ClaimedQuantity | None = None
+    joined: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -62,16 +67,18 @@ class Conflict(msgspec.Struct, frozen=True):
     second: Claim
 
 
-def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
-    """Every claim on file whose source is there, by source and place. Raises KbError at a file that is none."""
-    held, damaged = readable_claims(layout)
+def claims_in(layout: store.Layout, *, joined: bool = False) -> tuple[Claim, ...]:
+    """Every claim on file whose source is there, by source and place; with those that others say as well (`joined`). Raises KbError at a
+    file that is none.
+    """
+    held, damaged = readable_claims(layout, joined=joined)
     if damaged:
         raise KbError(damaged[0])
     return held
 
 
 def readable_claims(
-    layout: store.Layout, *, gone: bool = False
+    layout: store.Layout, *, gone: bool = False, joined: bool = False
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims of all files that read, and what is wrong with the others: for who reads and files nothing. `gone`: those that were
     withdrawn or whose source went.
@@ -84,6 +91,12 @@ def readable_claims(
                 c
                 for c in _read(file)
                 if gone is not (c.claim != "" and (layout.root / c.source).exists())
+                and (
+                    joined
+                    or not c.joined
+                    or is_withdrawn(layout, c.joined)
+                    or not (layout.root / c.joined).exists()
+                )
             )
         except KbError as error:
             damaged.append(str(error))
@@ -111,6 +124,30 @@ def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> None:
             _write(_file(layout, source), together.values())
 
 
+def reorder(layout: store.Layout, page: str, claims: Iterable[Claim]) -> None:
+    """Put the claims of a page under the headings of those written anew, and join to one of these each that says no number and no name
+    which that does not say; what says none, or one of its own, stays as it is.
+    """
+    anew = {c.key: c for c in claims if c.page == page}
+    for file in sorted((layout.sources / FOLDER).glob("*.json")):
+        held = _read(file)
+        wanted = [_reordered(c, anew) if c.page == page and c.claim else c for c in held]
+        if wanted != held:
+            _write(file, wanted)
+
+
+def _reordered(claim: Claim, anew: Mapping[tuple[str, str, str], Claim]) -> Claim:
+    if same := anew.get(claim.key):
+        return msgspec.structs.replace(claim, section=same.section, joined="")
+    own = _figures_and_names(claim)
+    others = (c.source for c in anew.values() if set() < own <= _figures_and_names(c))
+    return msgspec.structs.replace(claim, joined=next(others, ""))
+
+
+def _figures_and_names(claim: Claim) -> set[object]:
+    return {*values_of(claim.claim), *forms_of(claim.claim)}
+
+
 def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
     """Take the claims of one source off file. Returns them. The list stays, and says where they stood: what is replayed later does not
     put them back.
@@ -134,7 +171,9 @@ def readdress(layout: store.Layout, old: str, *, new: str) -> None:
 
     def moved(c: Claim) -> Claim:
         page, source, links = to_new(c.page), to_new(c.source), tuple(map(to_new, c.links))
-        return msgspec.structs.replace(c, page=page, source=source, links=links)
+        return msgspec.structs.replace(
+            c, page=page, source=source, links=links, joined=to_new(c.joined)
+        )
 
     home = _file(layout, new)
     with store.lock(layout, "claims"):

@@ -134,7 +134,7 @@ def _start_of(layout: store.Layout, path: str, *, tokens: int | None = None) -> 
 def concept_packets(layout: store.Layout, pages: Iterable[str]) -> Iterator[Packet]:
     """One packet a page: all claims of it on file, each with its quote, to be brought into one order without repeats."""
     for path in pages:
-        held = [c for c in claims_in(layout) if c.page == path]
+        held = [c for c in claims_in(layout, joined=True) if c.page == path]
         if not held:
             raise KbError(f"{path}: no claim on file rests there; `kb ingest` brings claims in")
         material = [Excerpt(c.source, c.section, c.start, c.end, c.quote) for c in held]

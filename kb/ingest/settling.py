@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from kb import KbError, store
-from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn
+from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn, reorder
 from kb.ingest import questions
 from kb.ingest.admission import (
     Admission,
@@ -234,6 +234,8 @@ def _file(
         return ()
     with store.lock(layout, "claims"):
         file_claims(layout, admission.claims)
+        if packet.task == "concept" and admission.claims:
+            reorder(layout, packet.subject, admission.claims)
         pages = pages_with(
             layout,
             claims_in(layout),
