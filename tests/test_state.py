@@ -8,6 +8,7 @@ import pytest
 from kb import KbError, page, store
 from kb.build import build
 from kb.trail import read_facts
+from kb.trail.attempts import attempts_in
 from kb.trail.facts import Facts, from_row, to_row
 from kb.trail.frontier import frontier_of, frontiers_of, parents_of
 from kb.trail.handles import handle, path_of
@@ -417,3 +418,9 @@ def test_a_flag_that_a_page_takes_back_is_no_setting():
     taken = [*TRAIL, run(9, "inconclusive", title="align=64 on long input", rate=66.1, body=SETUP.replace("2048", "8192") + note)]
     merged = [state_of(runs, target="engine").parts["config"][0].text for runs in (TRAIL, taken)]
     assert "--unroll=4" in merged[0] and "--unroll" not in merged[1] and "--tile=64" in merged[1]
+
+
+def test_beside_rows_named_as_runs_a_row_of_another_name_is_what_they_are_held_against():
+    rows = [["run", "set", "tok/s"], ["v035", "none", "6030"], ["v039", "exact", "5630"], ["v036", "wrong", "4908"], ["MaxText", "pipelined", "6942"]]
+    assert [t.subject.partition(";")[0] for t in attempts_in(rows, ["Results"])] == ["run v039", "run v036"]
+    assert "run MaxText" in [t.subject.partition(";")[0] for t in attempts_in([rows[0], *([f"arm {r[0][1:]}", *r[1:]] for r in rows[1:4]), rows[4]], ["Results"])]

@@ -8,6 +8,7 @@ from kb.run.noise import gain_of
 from kb.schema import FAILED, Verdict, canonical_verdict
 from kb.text import cut, numbers_in
 from kb.trail.facts import TableTry
+from kb.trail.handles import numbers_named
 from kb.trail.metric_names import is_measured
 from kb.trail.outline import Phrases
 
@@ -49,9 +50,15 @@ def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[Tab
     gains = _gains(header, body, measured)
     texts = (_texts(header, row, names, outcomes) for row in body)
     wins = (_verdict(" ".join(row[names:]), [row[c] for c in outcomes]) for row in body)
-    tries = (_try(*t, g, won=w, lost=lost) for t, g, w in zip(texts, gains, wins, strict=True))
-    tries = [t for t in tries if t]
+    tries = [_try(*t, g, won=w, lost=lost) for t, g, w in zip(texts, gains, wins, strict=True)]
+    tries = [t for t, row in zip(tries, body, strict=True) if t and not _is_yardstick(row, body)]
     return tries if len(tries) > 1 or lost else []
+
+
+def _is_yardstick(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether a row beside rows that are named as runs has another name: what they are held against."""
+    named = sum(bool(numbers_named(r[0])) for r in body)
+    return 2 * named > len(body) and not numbers_named(row[0])
 
 
 def _try(
