@@ -346,6 +346,8 @@ def test_time_in_which_a_device_waits_is_a_bucket_beside_those_of_the_time_that_
     trail = [run(1, "baseline", title="as shipped", rate=100, body=SETUP + profile)]
     standing = texts(state_of(trail, target="engine").parts["standing"])
     assert "matmul 40 % (+33 %, +14 %), idle beside them 38 % (+61 %, +23 %), copy 30 % (+23 %, +10 %)" in standing
+    used = run(1, "baseline", title="as shipped", rate=100, body=SETUP + profile.replace("is idle for 38 % of 14.9 ms", "has MXU util 38 %, tc_idle 3.8 ms"))
+    assert "idle" not in texts(state_of([used], target="engine").parts["standing"]), "the share is of what it does"
     # Shares that come to all of the time with it are of all of the time.
     counted = trail[0].account.buckets[:1] + tuple(replace(n, text=n.text.replace("28 %", "2 %").replace("30 %", "20 %")) for n in trail[0].account.buckets[1:])
     whole = [replace(trail[0], account=replace(trail[0].account, buckets=counted))]

@@ -18,6 +18,7 @@ _ROWS, _ALL, _LITTLE = 4, 99.0, 5.0
 _MOST_NAMED, _SHORTEST, _MOVED = 4, 4, 0.5
 # Of shares that come to more with what is idle the rest is of the time that is not.
 _WHOLE = 105.0
+_CLAUSES = str.maketrans(";|", ",,")
 # What a sentence says of a limit is read before what it says of a bucket.
 _LIMITS = Phrases("idle, util\\w*, bound by, \\w+-bound, peak, roofline, headroom", whole=True)
 
@@ -41,7 +42,8 @@ def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
 
 def _idle_beside(e: Facts, rows: Sequence[tuple[str, float]]) -> float:
     """The share of the time that a device waits, where those of a table are of the time that it is busy."""
-    shares = (_first(n.text, "%") for n in e.account.profile if "idle" in n.text.lower())
+    texts = (n.text.lower().translate(_CLAUSES).split(", ") for n in e.account.profile)
+    shares = (_first(clause, "%") for clauses in texts for clause in clauses if "idle" in clause)
     idle = next(filter(None, shares), 0.0)
     return idle if sum(share for _, share in rows if share < _ALL) + idle > _WHOLE else 0.0
 
