@@ -851,3 +851,10 @@ def test_what_stands_behind_a_label_of_every_section_is_said_of_what_the_section
 def test_a_remark_without_a_figure_or_a_decision_is_no_failure():
     text = "# Notes\n\n- The tile fits 4 KiB and stays.\n\nMarkers for the parser, which drops their names, and a quiet no-op in phase-4 programs.\n"
     assert said(text, "wiki/notes.md") == []
+
+
+def test_an_item_of_failures_is_settled_by_its_heading_and_first_sentence_alone():
+    text = "# Dead ends\n\n## Limits of each pair\n\nThe limit was set by its length. It moved no pair. Since the upgrade a better way is done.\n"
+    assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["Limits of each pair"]
+    won = text + "\n## ✅ Limits of all\n\nOne for all.\n"
+    assert said(won, "wiki/dead-ends.md") == said(text, "wiki/dead-ends.md")

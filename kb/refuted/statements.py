@@ -385,16 +385,16 @@ def _item(
 ) -> Iterator[Statement]:
     """A list item, paragraph or (with a `subject`) sub-heading that names a failure."""
     text = readable(text)[:LONGEST].strip("~ ").lstrip(CROSSES + "️ *")
-    whole = f"{subject}. {text}" if subject else text
-    if is_short(whole) or ADVICE.match(whole) or is_settled(whole):
+    whole, first = f"{subject}. {text}" if subject else text, "".join(sentences_of(text)[:1])
+    about = f"{subject}. {first}" if subject else ""
+    # What a section goes on to tell below its heading may be of something else.
+    if is_short(whole) or ADVICE.match(whole) or is_settled(about or text):
         return
     # What stayed, or was never tried, is none wherever it stands, unless its own heading says what it came to.
-    first = "".join(sentences_of(text)[:1])
     report, _ = report_in(subject if reports_failure(subject) else first, is_try=True)
     if mode == "failed" and report in (ReportKind.STAYED, ReportKind.OPEN):
         return
     if mode == "failed" or reports_failure(whole):
         kind, because = ("principle", because or text) if subject else ("bullet", because)
-        about = f"{subject}. {first}" if subject else ""
         statement = statement_in(page, kind, lines, anchor, whole, because=because, about=about)
         yield replace(statement, text=subject) if subject else statement
