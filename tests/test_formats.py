@@ -1284,7 +1284,8 @@ def test_marks_say_what_tools_can_do_unless_their_column_or_row_is_one_of_runs(l
     parts = "| # | Name | Status | Description |\n|---|---|---|---|\n| 1 | login | ✅ | works |\n| 2 | billing | ❌ | not done |\n"
     assert {told(log("tools.md", text))["format"] for text in (tools, parts)} == {"prose"}
     runs = "| Experiment | Status | Description |\n|---|---|---|\n| fuse | ✅ | faster |\n| unroll | ❌ | slower |\n| align | ✅ | faster |\n"
-    assert counts(told(log("log.md", runs))) == (3, 2, 1, 0, 0, 0)
+    asked = "| subject | before | after | kept? | verdict |\n|---|---|---|:-:|---|\n| fish | 0.48 | 0.48 | ✗ | **held** |\n| tree | 0.34 | 0.34 | ✗ | **held** |\n"
+    assert [counts(told(log("log.md", text))) for text in (runs, asked)] == [(3, 2, 1, 0, 0, 0), (2, 0, 2, 0, 0, 0)]
 
 
 def test_what_stayed_undecided_is_told_beside_what_was_kept_and_rejected(log):

@@ -111,7 +111,11 @@ def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) 
     if layout.statuses and layout.tells:
         marked = not any(c.isalnum() for r in records for c in r.cells[layout.statuses[0]])
         # Bare marks (✅, ❌) say what things can do as well: runs are called so, say what changed, or measure something.
-        called = change or status or any(key_of(n).partition("_")[0] in RUNS for n in layout.roles)
+        called = (
+            change
+            or status
+            or any(key_of(n).partition("_")[0] in {*RUNS, "kept"} for n in layout.roles)
+        )
         measured = layout.direction or "delta" in roles
         return bool(measured or (called if marked else layout.decided or numbered))
     # A score of any kind is one of runs where the rows are numbered as runs are, and one without a side where each names what it ran on.
