@@ -803,6 +803,11 @@ def test_passages_between_two_lines_are_those_that_begin_there():
             "### Deferred ones\n\nThey do not resolve.\n\n## Summary\n\n1. **The profiler** runs inside\n2. **Text** is read outside\n",
             ["Code breakpoints", "Deferred ones"],
         ),
+        # What opens the page introduces all of them, a rule below it or not.
+        (
+            "# What didn't work\n\nTwo ideas that were built, measured and rejected.\n\n---\n\n## Loop mounts\n\nThe kernel says no.\n\n## Idle polling\n\nIt crashed sooner.\n",
+            ["Loop mounts", "Idle polling"],
+        ),
         # Labels lead the remarks of an item, not items.
         (
             "# Negative results\n\n## The new detector goes down at its start\n\nIt was run on two machines.\n\nThe trace ends in the driver.\n\n"

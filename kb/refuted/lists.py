@@ -212,7 +212,12 @@ def _as_group(
         return kind
     if named and any(b.plain.startswith((*CROSSES,)) for b in below):
         return "list"
-    if kind == "list" and deeper and not named and {b.kind for b in below} == {"paragraph"}:
+    if (
+        kind == "list"
+        and deeper
+        and not named
+        and {b.kind for b in below} - {"rule"} == {"paragraph"}
+    ):
         return "closed"
     return "closed" if any(_names_all(b, groups) for b in below if b.rows) else kind
 
