@@ -202,3 +202,11 @@ def test_minutes_guides_and_release_notes_are_no_runs(text):
 def test_a_verdict_is_of_the_page_and_of_what_it_tried(text, verdict):
     known = run(f"# Arenas\n\n{text}\n", "wiki/experiments/2026-02-01-arenas.md")[1]
     assert known == verdict if verdict else known not in ("supported", "refuted", "crash")
+
+
+def test_what_a_heading_calls_failed_was_refuted_and_did_not_crash(make_base):
+    tries = "\n".join(f"### Try {n}\n\nTook {9 + n} ms, 9 ms before.\n" for n in (1, 2))
+    page = f"# Report\n\n## Failed experiments\n\n{tries}\n## Successful experiments\n\n### Try 3\n\nTook 7 ms, 9 ms before.\n"
+    layout = make_base({"wiki/docs/report.md": page})
+    build(layout)
+    assert [e.verdict.canonical for e in trail.experiments(store.state(layout), target="")] == ["refuted", "refuted", "supported"]

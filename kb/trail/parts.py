@@ -138,6 +138,9 @@ def _outcome(title: str) -> str:
     if len(title.split()) > _LONGEST_TITLE:
         return ""
     result = title.lower().removeprefix("what ").removeprefix("tried and ")
+    # A run whose status is "failed" broke; what a heading calls so was tried and did not pay.
+    if result.startswith("failed"):
+        return Verdict.REFUTED
     return outcome_verdict(result) or REPORTED.get(report_of(title, is_try=True)[0], "")
 
 
