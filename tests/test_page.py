@@ -197,6 +197,9 @@ def test_a_huge_page_is_cut_and_said_so():
         ("wiki/syntheses/x.md", "type: synthesis", "analysis"),
         ("wiki/notes/x.md", "type: entity", "concept"),
         ("wiki/notes/x.md", "type: gadget", "gadget"),
+        # Notes that are a whole wiki may hold anything.
+        ("notes/experiments/2026-01-01-v001-x.md", "title: X", "experiment"),
+        ("notes/x.md", "title: X", "page"),
         ("docs/decisions/x.md", "", "analysis"),
         ("x.md", "type: moc", "index"),
         ("concepts/x.md", "", "concept"),

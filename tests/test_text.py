@@ -141,3 +141,8 @@ def test_a_sentence_without_words_or_of_figures_alone_is_read_at_once():
 
 def test_one_thing_is_told_in_the_singular():
     assert [text.counted(n, "index files") for n in (0, 1, 2)] == ["0 index files", "1 index file", "2 index files"]
+
+
+def test_what_a_thing_spares_is_no_failure_and_what_follows_from_a_figure_may_be():
+    assert report_of("only one pass, so no extra allocation") == report_of("covering index, so no heap fetch") == (None, False)
+    assert report_of("It misses 35 %, so no long extension.")[0] is report_of("So no.")[0] is ReportKind.FAILED

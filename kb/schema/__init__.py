@@ -261,16 +261,21 @@ def type_of_place(path: str) -> tuple[str | None, bool]:
 
 @lru_cache(maxsize=1 << 12)
 def _type_of_way(folders: str) -> tuple[str | None, bool]:
-    for folder in folders.split("/"):
-        if known := type_of_folder(folder):
+    for place, folder in enumerate(folders.split("/")):
+        if known := _type_on_way(place, folder):
             return known, folder.lower() not in TYPES[known].bare
     return None, False
+
+
+def _type_on_way(place: int, folder: str) -> str | None:
+    """Page type of a folder on a page's way. Notes that are a whole wiki (`notes/`) may hold anything."""
+    return type_of_folder(folder) if place or folder.lower() not in NOTES.values() else None
 
 
 def place_of(path: str) -> tuple[str, ...]:
     """A page's way within its wiki: from the first folder that stands for a type, else from the one below the wiki's, to its file."""
     parts = path.split("/")
-    first = next((i for i, part in enumerate(parts[:-1]) if type_of_folder(part)), 1)
+    first = next((i for i, part in enumerate(parts[:-1]) if _type_on_way(i, part)), 1)
     return tuple(parts[min(first, len(parts) - 1) :])
 
 

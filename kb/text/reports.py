@@ -48,7 +48,9 @@ _TAKEN_BACK = (
     rf"\b(?:(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|took [\w ]{{1,24}}? back\b|did{_NOT} keep\b|"
     rf"(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|(?<!\w )back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"
-    r"so (?:no(?: [\w-]+){0,2}(?=\W*$)|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|not (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$)"
+    r"so (?:no(?=\W*$)|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|not (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$)|"
+    # Behind a figure it says what follows from it; elsewhere what a thing spares ("one pass, so no copies").
+    r"\d[^.]{0,60}?[,;] so no(?: [\w-]+){1,2}(?=\W*$)"
 )
 # What went wrong; of something that was tried only where the text says so otherwise.
 _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|(?<!no )(?<!none )(?<!0 )failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
