@@ -386,9 +386,14 @@ def test_runs_of_no_target_are_one_trail_and_of_several_targets_each_is_named(ma
 
 
 def test_an_empty_wiki_says_what_is_to_be_done_first(make_base):
-    layout = make_base({})
+    layout = make_base({"wiki/index.md": "# Index\n"})
     build(layout)
-    assert "kb experiment open --baseline" in text_of(ask(layout, query="what to try next"))
+    assert "kb experiment open --baseline --target TARGET" in text_of(ask(layout, query="what to try next"))
+    layout.at("wiki/targets").mkdir()
+    layout.at("wiki/targets/engine.md").write_text("---\ntitle: Engine\ntype: target\nmetric: rate\n---\n\n# Engine\n")
+    build(layout)
+    made = ask(layout, query="what to try next")
+    assert made.mode == "bootstrap" and "--baseline --target engine" in text_of(made)
 
 
 # Sentences of an expert's page, sorted by hand: those that tell what to do, and those that tell what is seen.

@@ -643,6 +643,11 @@ def test_status_of_runs_that_name_no_target_speaks_of_experiments(make_base, kb_
     assert line == "  experiments: 2 runs, no figure in common, kept last run"
 
 
+def test_status_names_the_target_that_waits_for_its_first_run(make_base, kb_command):
+    waiting = make_base({"wiki/targets/engine.md": "---\ntitle: Engine\ntype: target\n---\n# Engine\n"})
+    assert kb_command("status", cwd=waiting.root).stdout.splitlines() == ["1 page, 0 experiments", "  engine: no run yet"]
+
+
 def test_the_doors_print_list_show_status_stop_check_and_retro(make_base, kb_command):
     layout = make_base(base_files())
     listed = json.loads(

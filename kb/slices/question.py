@@ -15,6 +15,8 @@ from kb.slices.view import View
 from kb.trail.handles import numbers_named
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from kb.claims import Claim
     from kb.refuted.gate import Answer, Match
     from kb.research.ideas import Idea
@@ -42,7 +44,7 @@ class Question:
         self.view = View(loader.db, request, lookups=loader.lookups, history=loader.history)
         self.own = trail.experiment(loader.db, request.before) if request.before else None
         # Where all runs are of one target, or none of them names one, the question is about these.
-        known = trail.targets(loader.db)
+        known = trail.targets(loader.db) or _waiting(loader.db)
         only = known[0] if len(known) == 1 else ""
         self.target = request.target or (self.own.target if self.own else only)
         self.variant = request.variant or (self.own.variant if self.own else "")
@@ -217,6 +219,13 @@ class Question:
 
         query = "select path, digest, row from page where path = ?"
         return is_open(from_row(*self.view.db.execute(query, (path,)).fetchone()))
+
+
+def _waiting(db: "sqlite3.Connection") -> tuple[str, ...]:
+    """Targets of a wiki without runs."""
+    from kb.trail.standing import waiting_targets
+
+    return waiting_targets(db)
 
 
 def _names(text: str) -> set[str]:

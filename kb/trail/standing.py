@@ -123,6 +123,12 @@ def target_page(db: sqlite3.Connection, target: str) -> Page | None:
     )
 
 
+def waiting_targets(db: sqlite3.Connection) -> tuple[str, ...]:
+    """Targets that have a page, in a wiki without runs."""
+    names = {page.field("target") or page.stem for page in _pages(db, "target")}
+    return () if trail.targets(db) else tuple(sorted(names))
+
+
 def _linked(db: sqlite3.Connection, path: str) -> frozenset[str]:
     """Pages that a page cites or that cite it."""
     row = db.execute("select cites, cited_by from neighbours where path = ?", (path,)).fetchone()

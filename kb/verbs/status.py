@@ -10,7 +10,7 @@ from kb.run.quantity import number_text, unit_beside
 from kb.text import counted, head_of
 from kb.trail.handles import label_of
 from kb.trail.progress import Progress, Step
-from kb.trail.standing import Standing, standing_of
+from kb.trail.standing import Standing, standing_of, waiting_targets
 from kb.verbs import Caller, Result, option
 
 # Items of one list that the text shows.
@@ -36,7 +36,8 @@ def run(request: Status, caller: Caller) -> Result:
     on = f" on {counted(len(names), 'targets')}" if any(names) else ""
     head = f"{counted(sum(pages.values()), 'pages')}, {counted(runs, 'experiments')}{on}"
     lines = (_line(s, trail.name_of(s.target, names)) for s in standings)
-    return Result(value, "\n".join([head, *lines]))
+    waiting = (f"  {name}: no run yet" for name in waiting_targets(db))
+    return Result(value, "\n".join([head, *lines, *waiting]))
 
 
 def standing_at(caller: Caller, db: sqlite3.Connection, target: str) -> Standing:
