@@ -133,6 +133,48 @@ def test_what_its_loop_kept_is_supported_with_that_rule_named(base, log):
     assert b"Supported: kept by its loop (its status is 'keep'); val_bpb 0.999 after 1 (0.10% better)" in (base.root / pages[3].path).read_bytes()
 
 
+ANSWERED = """# Log
+
+| # | date | what I did | ms/frame | vs best | kept? |
+|---|---|---|---|---|---|
+| 1 | 1 Feb | separable passes | 34.2 | - | yes |
+| 2 | 2 Feb | half precision | 19.0 | -44% | no, PSNR 31 |
+| 3 | 3 Feb | vector loads | 22.4 | -34% | yes |
+| 4 | 3 Feb | unroll by 8 | 24.0 | +7% | no |
+| 5 | 4 Feb | persistent kernel | - | - | crashed |
+| 6 | 4 Feb | async copies | - | - | no, crashed |
+| 7 | 5 Feb | bank swizzle | 18.0 | -20% | no, preempted |
+"""
+
+
+@pytest.mark.parametrize("header", ["kept?", "kept", "merged", "improved?"])
+def test_an_answer_below_kept_is_the_decision_of_the_page_as_the_summary_counts_it(base, tmp_path, kb_command, header):
+    file = log_of(tmp_path / "log.md", ANSWERED.replace("kept?", header))
+    [told] = json.loads(kb_command("import", "auto", file, "--target", "t", "--dry-run", "--format", "json", cwd=base.root).stdout)
+    assert [told[x] for x in ("kept", "discarded", "crashed", "other")] == [2, 2, 2, 1] and told["best"]["value"] == 22.4
+    kb_command("import", "auto", file, "--target", "t", cwd=base.root)
+    pages = pages_of(base)
+    assert [p.field("decision") for p in pages] == ["keep", "revert", "keep", "revert", "", "", ""]
+    assert [p.field("verdict") for p in pages[1:]] == ["refuted", "supported", "refuted", "crash", "crash", ""]
+    # A day is no metric, and stays on the page as it was written.
+    assert all({*p.front.get("metrics", {})} <= {"ms/frame"} for p in pages)
+    assert b"- date: 2 Feb" in (base.root / pages[1].path).read_bytes()
+    for kind, name in (("log", "logmd"), ("tsv", "tsv")):
+        kb_command("export", kind, "--target", "t", "--out", tmp_path / name, cwd=base.root)
+        back = located(tmp_path / name, name).events(Ask())
+        assert [r.outcome.value for r in back if isinstance(r, Run)] == ["kept", "discarded", "kept", "discarded", "crashed", "crashed", "other"]
+
+
+@pytest.mark.parametrize("header", ["Day", "run date", "date (UTC)"])
+def test_a_column_of_days_is_no_metric_and_a_rate_a_day_is_one(tmp_path, header):
+    def metrics(name):
+        runs = judge(f"| # | {name} | change | ms | kept? |\n|---|---|---|---|---|\n| 1 | 1 | fuse | 9.0 | yes |\n| 2 | 3 | tile | 8.0 | no |\n", tmp_path, "logmd")
+        return [[m.name for m in r.run.metrics] for r in runs]
+
+    assert metrics(header) == [["ms"]] * 2
+    assert metrics("requests/day") == [["requests/day", "ms"]] * 2
+
+
 def judge(text, tmp_path, name="tsv", **asked):
     file = tmp_path / "x.tsv"
     file.write_text(text)

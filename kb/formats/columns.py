@@ -283,8 +283,10 @@ def _marking_role(column: LogColumn) -> ColumnRole | None:
     clock, day = (words & {"time", "at", "start", "end", "ts"}, key in _TIME or words & DAYS)
     if key in _RANK:
         return "rank"
-    undated = key in _TIME and not moments or key in DAYS and not column.numeric
-    if any(moments) and (day or clock and all(moments)) or undated:
+    undated = key in _TIME and not moments or key in DAYS
+    # `3 Feb` is a day, not three of anything.
+    counted = column.numeric and (words & DAYS or key == "day") and not direction_of(column.name)
+    if any(moments) and (day or clock and all(moments)) or undated or counted:
         return "time"
     if key in _ID and (key != "experiment" or column.numeric):
         return "id"
@@ -390,11 +392,6 @@ def unit_of(name: str) -> str:
 
 
 _UNITS = word_set("ms us µs ns s sec gb mb kb gib mib percent pct tflops gflops")
-HEADER_WORDS = (_ID | _CODE | _TIME | STATUS | _STATUS_TOO | {*TEXT}) - {
-    "n",
-    "v",
-    "step",
-    "what",
-    "name",
-    "number",
-}
+HEADER_WORDS = (_ID | _CODE | _TIME | STATUS | _STATUS_TOO | {*TEXT}) - word_set(
+    "n v step what name number"
+)

@@ -166,13 +166,19 @@ def jsonl_line(run: Run, number: int) -> str:
         "commit": run.code[:7],
         "metric": run.value if run.value is not None else 0,
         "metrics": beside,
-        "status": run.status,
+        "status": _status(run),
         "description": run.description,
         "segment": run.segment,
         **({"asi": asi} if asi else {}),
         "kb": json.loads(to_line(run)),
     }
     return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def _status(run: Run) -> str:
+    """Status as its log wrote it, behind its outcome where the words alone read as another: `discarded: kept?: no`."""
+    plain = run.outcome in (None, Outcome.OTHER, outcome_of(run.status))
+    return run.status if plain else f"{run.outcome}: {run.status}"
 
 
 def _number(metric: Metric | None) -> str:
@@ -201,7 +207,7 @@ def _tsv(runs: Sequence[Run]) -> Iterable[str]:
         for run in stretch:
             values = [_number(run.metric(n)) for n in names]
             words = [one_line(x) for x in (run.label, run.code)]
-            ends = [one_line(x) for x in (run.status, run.description)]
+            ends = [one_line(x) for x in (_status(run), run.description)]
             yield "\t".join([run.created or "-", *words, *values, *ends]) + "\n"
 
 
@@ -248,7 +254,7 @@ def _log(runs: Sequence[Run]) -> Iterable[str]:
                     run.label or str(run.origin.line),
                     run.description,
                     _number(run.metric(run.primary)),
-                    run.status,
+                    _status(run),
                     run.reason,
                 ]
             )

@@ -73,10 +73,9 @@ def judged(segments: Sequence[Segment], runs: Sequence[Run]) -> list[Judged]:
         verdict, why = _verdict(
             run, stretch.best or before, before, segment, stretch.residuals, baseline=baseline
         )
-        reverted = "revert" if run.outcome is Outcome.DISCARDED else ""
-        decision = (
-            "keep" if run.outcome is Outcome.KEPT else canonical_decision(run.status) or reverted
-        )
+        # By the outcome: a status that names its column (`kept?: no`) begins with another word.
+        reverted = run.outcome is Outcome.DISCARDED or canonical_decision(run.status) == "revert"
+        decision = "keep" if run.outcome is Outcome.KEPT else "revert" if reverted else ""
         rated = replace(run, verdict=run.verdict or verdict, decision=run.decision or decision)
         verdicts.append(Judged(rated, why, parent if before else -1))
         _count(stretch, run, i, segment, baseline=baseline)

@@ -119,6 +119,7 @@ def _fields(record: Record, layout: RecordLayout) -> Mapping[str, list[tuple[str
 def _words(fields: Mapping[str, list[tuple[str, str]]], day: str) -> dict[str, object]:
     """What a record says in words, and its settings; one that says nothing of itself is described by these. What no field took is a note."""
     notes = {r: cells[r in _FIELDS :] for r, cells in fields.items() if r not in _OTHERWISE}
+    notes["time"] = [x for x in fields["time"] if x in notes.get("time", ()) or not moment(x[1])]
     words = {field: fields[role][0][1] for role, field in _FIELDS.items() if fields[role]}
     levers = tuple(x for n, c in fields["lever"] for x in _levers(n.removeprefix("params_"), c))
     code, label = words.get("code", ""), words.get("label", "") or words.get("code", "")
@@ -194,7 +195,8 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         reasons = [c for n, c in record.cells.items() if own_word(key_of(n)) in REASON]
         reasons += [status.partition(" ")[2], *[*cells.values()][1:]]
         outcome = next(filter(None, map(fault_of, reasons)), outcome)
-    return f"{name}: {status}" if answered else status, outcome
+    # What broke or was stopped says so itself; below another name it would read as kept.
+    return f"{name}: {status}" if answered and outcome in DECIDED else status, outcome
 
 
 def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | None:
