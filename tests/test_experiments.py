@@ -464,7 +464,9 @@ def test_a_predicted_move_is_read_or_refused():
     assert move_of("copy down") == ("copy", "down", 0.0)
     assert move_of("matmul -10%") == ("matmul", "down", 0.1)
     assert move_of("flash attention up by 5 %") == ("flash attention", "up", 0.05)
-    for text in ("copy", "down", "copy sideways", "copy 10%"):
+    for size in ("30 % or more", "30 % or better", "at least 30 %", "more than 30 %", "no less than 30%"):
+        assert move_of(f"time_ms falls by {size}") == ("time_ms", "down", 0.3)
+    for text in ("copy", "down", " down", "copy sideways", "copy 10%", "copy falls by 30 % or less", "copy falls by a third or more", "copy no more"):
         with pytest.raises(KbError, match="copy down"):
             move_of(text)
 
@@ -474,8 +476,31 @@ def test_a_predicted_signal_that_names_a_metric_and_a_way_is_what_an_audit_looks
     assert moves_in("Time falls by half, and cache misses drop; tokens are the same.", metrics) == (("time_ms", "down", 0.0), ("cache-misses", "down", 0.0))
     assert moves_in("tok/s ↑", metrics) == (("tok/s", "up", 0.0),)
     assert not moves_in("sometimes it falls; the time is right", metrics)
+    assert not moves_in("time falls", ("延迟", "%"))
     sizes = ("peak_gb", "peak_MB", "peakGiB", "peak_b", "peak (MiB)", "peakMiB")
     assert [name for name, _, _ in moves_in("peak falls", sizes)] == [s.lower() for s in sizes]
+
+
+@pytest.mark.parametrize(("text", "ways"), [
+    ("time_ms falls by a third or more.", "down"), ("time_ms falls by 30 % or better", "down"), ("time_ms falls by more than half", "down"),
+    ("time_ms is more than 30 % lower", "down"), ("time_ms falls by no less than 5 %", "down"), ("no less than a third lower time_ms", "down"),
+    ("time_ms rises by 3 % or less", "up"), ("time_ms is less than 90", "down"), ("more threads; fewer tiles make time_ms rise", "up"),
+    ("time_ms falls while tok/s rises", "down up"), ("tok/s is higher with fewer misses, time_ms is lower than with more", "up down"),
+    ("time_ms no more than 90", ""), ("time_ms does not fall", ""),
+])
+def test_a_word_that_bounds_how_far_a_metric_moves_turns_no_prediction(text, ways):
+    assert " ".join(way for _, way, _ in moves_in(text, ("time_ms", "tok/s"))) == ways
+
+
+@pytest.mark.parametrize("words", [("--predicted", "time_ms falls by a third or more."), ("--predicted", "faster", "--predict", "time_ms falls by 30 % or more")])
+def test_how_a_prediction_is_read_is_told_before_anything_runs_and_is_what_the_audit_tests(loop, words):
+    stated = ("open", "--target", "parser", "--lever", "a=1", "--hypothesis", "a=1 helps", "--mechanism", "m", "--falsification", "gain < 2%", "--date", "2026-05-02")
+    result = loop.run(*stated, *words)
+    assert f"predicted: time_ms down{' by 30 %' if '--predict' in words else ''}\n" in result.stderr
+    path = result.stdout.split()[0]
+    loop.run("run", path, "--commit", loop.commit(to(50)))
+    assert loop.run("audit", path, ok=(0, 1)).stdout.splitlines()[0] == "not tested", "it fell as was predicted, and is the aim itself"
+    assert loop.closed(path)["verdict"] == "supported"
 
 
 @pytest.mark.parametrize(("line", "said"), [

@@ -309,11 +309,13 @@ def test_runs_of_notes_that_name_no_target_are_experiments_and_stand_as_those_of
     published(layout)
     pages = [doc(layout, place) for place in ("index.html", "by-target/no-target/index.html", "experiments/2026-01-02-v002-try.html")]
     assert all(">experiments</" in text and ">no target<" not in text for text in pages)
+    assert "kb load hypothesis --before wiki/experiments/2026-01-02-v002-try.md" in pages[2]
     assert "Where the experiments stand" in pages[0] and "<b>7 ms</b>" in pages[0] and "<b>7 ms</b>" in pages[1]
     named = {"wiki/experiments/alpha/2026-01-03-v003-try.md": "---\nverdict: refuted\n---\n# Try 3\n\n## Result\n\nLatency: 8 ms.\n"}
     layout = write(tmp_path, notes | named)
     published(layout)
     assert ">without a target</" in doc(layout, "index.html")
+    assert "--target alpha --before" in doc(layout, "experiments/alpha/2026-01-03-v003-try.html")
 
 
 def test_what_was_kept_without_a_figure_is_told_and_a_trail_without_a_name_shows_its_slice(tmp_path):
@@ -322,6 +324,7 @@ def test_what_was_kept_without_a_figure_is_told_and_a_trail_without_a_name_shows
     published(layout)
     home, target = doc(layout, "index.html"), doc(layout, "by-target/no-target/index.html")
     assert all("kept last: <a" in text and "Try 4</a>" in text and "No run was kept" not in text for text in (home, target))
+    assert "<code>kb load hypothesis</code>" in doc(layout, "by-target/no-target/state.html")
     assert "state.html" in target and "State of experiments" in home and (layout.site / "html/by-target/no-target/state.html").is_file()
 
 

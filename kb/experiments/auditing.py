@@ -42,6 +42,8 @@ _DIRECTIONS = {
     "up": "up doubles doubled rises rise grows grow increases increase more higher larger ↑ +",
 }
 _WORDS = {word: direction for direction, words in _DIRECTIONS.items() for word in words.split()}
+# After these such a word bounds a size or denies a move: "by a third or more", "no less than 5 %", "does not fall".
+_TAMING = {"or", "no", "not", "by"}
 Move = tuple[str, str, float]
 
 
@@ -75,14 +77,15 @@ class Audit:
 
 
 def move_of(text: str) -> Move:
-    """`copy down`, `matmul -10%`, `attention up 5 %` as (bucket, direction, least relative move). Raises KbError for anything else."""
+    """`copy down`, `matmul -10%`, `attention up 5 % or more` as (bucket, direction, least relative move). Raises KbError for anything else."""
     match = re.fullmatch(
-        r"\s*(.+?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%)?\s*",
+        r"\s*(\S.*?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:(?:at\s+least|more\s+than|no\s+less\s+than)\s+)?"
+        r"(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%(?:\s*or\s+(?:more|better))?)?\s*",
         text[:200],
         re.IGNORECASE,
     )
     word = (match[2] or match[3] or "").lower().replace("−", "-") if match else ""
-    if not match or word not in _WORDS:
+    if not match or word not in _WORDS or match[1].lower().split()[-1] in _TAMING:
         raise KbError(
             f"predicted move '{text[:200]}' must name a bucket and a direction, such as 'copy down' or 'matmul -10%'"
         )
@@ -116,12 +119,30 @@ def moves_in(text: str, names: tuple[str, ...]) -> tuple[Move, ...]:
     """Moves of known metrics that a text predicts: a clause that names one, by all words of its name or all but its unit, and says which way."""
     moves = []
     for clause in re.split(r"[.;,\n]|\band\b", text.lower()):
-        words = {*re.findall(r"[^\W_]+|[↓↑]", clause)}
-        way = next((_WORDS[w] for w in words if w in _WORDS), "")
-        for name in names if way else ():
-            if {*spoken(name)[-1]} <= words:
-                moves.append((name.lower(), way, 0.0))
+        words = re.findall(r"[^\W_]+|[↓↑]", clause)
+        ways = ((name.lower(), _way(words, name)) for name in names)
+        moves += [(name, way, 0.0) for name, way in ways if way]
     return tuple(dict.fromkeys(moves))
+
+
+def _way(words: list[str], name: str) -> str:
+    """Which way the word nearest to a metric's name says that it moves; `more than` only where no other word does."""
+    whole, short = spoken(name)[0], spoken(name)[-1]
+    own = [place for place, word in enumerate(words) if word in whole and {*short} <= {*words}]
+    ways = [
+        (word in ("more", "less") and after == "than", min(abs(place - o) for o in own), place)
+        for place, (before, word, after) in enumerate(
+            zip(["", *words], words, [*words[1:], ""], strict=False)
+        )
+        if own and word in _WORDS.keys() - {*whole} and before not in _TAMING
+    ]
+    return _WORDS[words[min(ways)[2]]] if ways else ""
+
+
+def move_text(move: Move) -> str:
+    """`time_ms down by 30 %`."""
+    name, way, least = move
+    return f"{name} {way}{f' by {100 * least:g} %' if least else ''}"
 
 
 def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
@@ -315,7 +336,7 @@ def profile_of(attempt: Attempt, side: Side) -> tuple[Profile | None, tuple[str,
 
 def _move_sign(attempt: Attempt, name: str, direction: str, least: float) -> Sign:
     """Whether a metric, else a bucket or an operation of the profiles, moved as was predicted."""
-    predicted = f"predicted {name} {direction}{f' by {100 * least:g} %' if least else ''}"
+    predicted = f"predicted {move_text((name, direction, least))}"
     sign = 1 if direction == "up" else -1
     metric = next((m for m in attempt.metrics if m.lower() == name), "")
     if metric:

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from functools import partial
 
 from kb import KbError, store
-from kb.experiments.auditing import expectation_from, moves_in
+from kb.experiments.auditing import expectation_from, move_of, move_text, moves_in
 from kb.experiments.opening import checked, opened, proposal_in
 from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.targets import Target, target_named
@@ -92,7 +92,7 @@ def _gate(
 
 
 def _tell(caller: Caller, proposal: ExperimentProposal, target: Target) -> None:
-    """Say before anything is measured what will count as wrong, and that a win could not be audited; earlier runs tell what the benchmark prints."""
+    """Say before anything is measured what will count as wrong, how the prediction is read, and that a win could not be audited; earlier runs tell what the benchmark prints."""
     criteria = criteria_of(proposal.falsification, metrics=target.metrics)
     caller.talk(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
     printed = {m.name for e in trail_of(caller.layout, target.name) for m in e.metrics}
@@ -101,8 +101,11 @@ def _tell(caller: Caller, proposal: ExperimentProposal, target: Target) -> None:
         caller.talk(
             f"'{name}' is no metric of {target.path or target.name}; if the benchmark does not print it, the experiment stays inconclusive"
         )
-    stated = (*proposal.expect, *proposal.forbid, *proposal.predict)
-    if not stated and not moves_in(proposal.predicted, (*target.metrics, *printed)):
+    known = (*target.metrics, *sorted(printed))
+    moves = (*map(move_of, proposal.predict), *moves_in(proposal.predicted, known))
+    if moves:
+        caller.talk(f"predicted: {', '.join(dict.fromkeys(map(move_text, moves)))}")
+    elif not proposal.expect and not proposal.forbid:
         caller.talk(
             "the predicted signal names no metric that falls or rises, and nothing is expected (--expect, --predict): "
             "a win will need that before it is closed"
