@@ -385,6 +385,16 @@ def test_runs_of_no_target_are_one_trail_and_of_several_targets_each_is_named(ma
     assert not layout.at("indexes/state/experiments.md").exists(), "beside those of a target they are no trail"
 
 
+def test_a_slice_of_a_small_wiki_tells_its_ideas_and_where_time_goes_as_well(make_base):
+    files = {f"wiki/experiments/{n:03}-run.md": run_page(n, "supported", date=f"2026-01-0{n}", text=f"tile={n}") for n in (1, 2)}
+    files["wiki/where.md"] = "# Where the time goes\n\nHuffman takes 38 % of it, and the copies 4 %.\n"
+    files["wiki/todo.md"] = "# Ideas\n\n- skip the high coefficients\n- batch small images\n"
+    layout = make_base(files)
+    build(layout)
+    made = text_of(ask(layout, query="what to try next"))
+    assert "Huffman takes 38 %" in made and "batch small images" in made
+
+
 def test_an_empty_wiki_says_what_is_to_be_done_first(make_base):
     layout = make_base({"wiki/index.md": "# Index\n"})
     build(layout)

@@ -71,9 +71,12 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
     if len(pages) * _SECTION < budget - into.tokens:
         _bring_sections(into, pages)
     bring_pages(into, pages, cold=cold)
-    # A short trail leaves room for what its runs measured.
+    # A short trail leaves room for what its runs measured, a small wiki for what shares no word with the question.
     if passages:
         _bring_passages(into, _MEASURED)
+        others = [p for p in _overview(into) if p.path not in into.paths]
+        if len(others) * _SECTION < budget - into.tokens:
+            _bring_sections(into, others)
     if not into.parts and not cold:
         into.words("state", _LADDER, "", why="baseline", text=_to_baseline(into))
     return mode
