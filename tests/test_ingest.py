@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from kb.source import (
     record_of,
     with_notes,
 )
+from kb.verbs import Result, regenerate
 
 CHIPS = (Path(__file__).parent / "gate" / "chips.md").read_text(encoding="utf-8")
 LOOP = (Path(__file__).parent / "gate" / "loop.md").read_text(encoding="utf-8")
@@ -1054,6 +1056,24 @@ def test_an_index_is_asked_anew_under_a_prompt_that_was_changed(base):
     assert [m.origin for p in questions.regenerate_packets(layout, "hypothesis") for m in p.material] == ["Operator fusion"]
     store.write(layout.prompts / "hypothesis.md", b"Write one sentence a topic.\n")
     assert [m.origin for p in questions.regenerate_packets(layout, "hypothesis") for m in p.material] == ["Operator fusion", "Graphs"]
+
+
+def test_a_regenerated_index_shows_what_its_prose_changed(base, monkeypatch):
+    layout = base()
+    layout.indexes.mkdir(exist_ok=True)
+    (layout.indexes / "hypothesis.md").write_text(INDEX)
+
+    def answered(answer):
+        store.write(layout.prompts / "hypothesis.md", f"Write one sentence a topic: {answer}\n".encode())
+        (packet,) = questions.regenerate_packets(layout, "hypothesis")
+        reply = {"notes": [{"topic": "Graphs", "sentences": [{"text": answer, "quote": "Never tried."}]}]}
+        settling.settle(layout, store.state(layout), packet, queue.ReplyAttempt(by="t", text=json.dumps(reply)), today="2026-11-22")
+        return Result(None, "asked")
+
+    caller = SimpleNamespace(layout=layout)
+    for answer, lines in (("Graphs were never tried.", ["+ hypothesis, Graphs: Graphs were never tried."]), ("Never tried.", ["- hypothesis, Graphs: Graphs were never tried.", "+ hypothesis, Graphs: Never tried."])):
+        monkeypatch.setattr(regenerate, "fill", lambda *_, answer=answer: answered(answer))
+        assert regenerate.run(regenerate.Regenerate(), caller).text.splitlines() == ["asked", *lines]
 
 
 def test_what_rules_doubt_of_an_index_is_asked_once_more_and_then_a_person_may_let_it_in(base, kb_command):

@@ -1,9 +1,13 @@
-"""kb regenerate [keep]: have the prose of an index written anew where its facts changed."""
+"""kb regenerate [keep]: have the prose of an index written anew where its facts changed, and show what it changed."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import ndiff
 
+from kb import store
 from kb.ingest.questions import regenerate_packets
 from kb.source import INDEXES
+from kb.source.notes import notes_in
 from kb.verbs import Caller, Result, argument
 from kb.verbs.filling import Filling, Ingested, fill
 
@@ -19,7 +23,8 @@ class Regenerate(Filling):
 
 def run(request: Regenerate, caller: Caller) -> Result[Ingested]:
     names = request.index or INDEXES
-    return fill(
+    before = _sentences(caller.layout, names)
+    result = fill(
         request,
         caller,
         lambda db: (
@@ -31,3 +36,17 @@ def run(request: Regenerate, caller: Caller) -> Result[Ingested]:
             (),
         ),
     )
+    changes = ndiff(before, _sentences(caller.layout, names))
+    shown = [line.rstrip() for line in changes if line[:1] in "+-"]
+    return replace(result, text="\n".join([result.text, *shown]))
+
+
+def _sentences(layout: store.Layout, names: Iterable[str]) -> list[str]:
+    """The prose on file of some indexes, a line a sentence."""
+    filed = filter(None, (notes_in(layout, name) for name in names))
+    return [
+        f"{notes.index}, {topic}: {sentence.text}"
+        for notes in filed
+        for topic, (_, note) in sorted(notes.topics.items())
+        for sentence in note.sentences
+    ]
