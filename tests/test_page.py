@@ -200,6 +200,9 @@ def test_a_huge_page_is_cut_and_said_so():
         # Notes that are a whole wiki may hold anything.
         ("notes/experiments/2026-01-01-v001-x.md", "title: X", "experiment"),
         ("notes/x.md", "title: X", "page"),
+        # Folders of a wiki that is the root keep their types.
+        ("adr/0001-x.md", "title: X", "analysis"),
+        ("findings/x.md", "title: X", "observation"),
         ("docs/decisions/x.md", "", "analysis"),
         ("x.md", "type: moc", "index"),
         ("concepts/x.md", "", "concept"),

@@ -269,7 +269,7 @@ def _type_of_way(folders: str) -> tuple[str | None, bool]:
 
 def _type_on_way(place: int, folder: str) -> str | None:
     """Page type of a folder on a page's way. Notes that are a whole wiki (`notes/`) may hold anything."""
-    return type_of_folder(folder) if place or folder.lower() not in NOTES.values() else None
+    return type_of_folder(folder) if place or folder.lower() != NOTES["note"] else None
 
 
 def place_of(path: str) -> tuple[str, ...]:
