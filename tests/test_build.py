@@ -441,7 +441,7 @@ def test_a_wiki_is_adopted_where_its_pages_are(tmp_path, kb_command, files, word
     said = kb_command("init", "--adopt", *words, cwd=tmp_path).stdout
     assert store.layout_at(tmp_path).config.wiki == wiki and (f'wiki = "{wiki}"' in said) != bool(words)
     count = sum(name.endswith(".md") and name.startswith(wiki.removeprefix(".")) for name in files)
-    assert f"{count} page" in kb_command("build", cwd=tmp_path).stdout
+    assert kb_command("build", cwd=tmp_path).stdout.startswith(f"{count} page{'s' * (count != 1)} (")
     assert "no such" not in kb_command("search", "md", cwd=tmp_path).stderr
 
 
