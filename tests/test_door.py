@@ -88,8 +88,13 @@ def test_a_proposal_is_said_in_words_but_a_mistyped_path_is_none(make_base):
     root = make_base(PAGES).root
     assert kb(root, "check", "Kachel 64 noch einmal versuchen").returncode in (0, 3)
     assert kb(root, "check", "tile=64").returncode in (0, 3)
-    done = kb(root, "check", "my next proposal.md")
-    assert done.returncode == 2 and b"cannot be read" in done.stderr
+    (root / "kachel").mkdir()
+    long = "Kachel 64 noch einmal versuchen " * 20
+    for words in (["kachel"], ["Kachel", "64", "noch"], ["ms", "and", "MB/s"], [long], ["tile=a/b"]):
+        assert kb(root, "check", *words).returncode in (0, 3), words
+    for path in ("my next proposal.md", "proposals/next", "next.txt"):
+        done = kb(root, "check", path)
+        assert done.returncode == 2 and b"cannot be read" in done.stderr, path
 
 
 def test_a_target_without_a_page_is_answered_with_a_page_to_start_from(make_base):

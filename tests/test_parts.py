@@ -131,6 +131,14 @@ def test_a_diary_of_two_dated_runs_takes_what_each_says_of_itself_and_a_run_its_
     assert not verdicts(chapters)
 
 
+def test_the_owners_own_words_say_how_the_days_of_a_diary_came_out():
+    diary = "# Kernel diary\n\n## 2026-01-03 unroll by four — WIN\n12.1 ms → 9.4 ms.\n\n## 2026-01-04 prefetch 8 — NADA\n9.4 ms → 9.9 ms.\n"
+    words = {"win": "supported", "NADA": "refuted"}
+    runs = trail.parts_of(page.read("wiki/diary.md", diary.encode()), diary, words)
+    assert [trail.facts_in(run.facts).verdict.canonical for run in runs] == ["supported", "refuted"]
+    assert not verdicts(diary.replace("WIN", "YAY"), "wiki/diary.md")
+
+
 def run(text: str, path: str) -> tuple[str, str]:
     read = page.read(path, text.encode())
     facts = trail.read_facts(read, text) if read.type == "experiment" else None

@@ -73,17 +73,17 @@ def compile_page(path: str, data: bytes, *, root: str = "", config: store.Config
         facts,
         refuted.statements_of(read, text, facts=facts),
         indexes.notes_of(read_page, text),
-        _parts(read_page, text),
+        _parts(read_page, text, config.verdicts),
         search.chunks_of(read_page, text),
     )
     # What a pool sends back is the packed form alone.
     return (replace(read_page, known=None), *compiled[1:])
 
 
-def _parts(read_page: Page, text: str) -> bytes | None:
+def _parts(read_page: Page, text: str, words: Mapping[str, str]) -> bytes | None:
     """Path, facts and statements of each experiment of a page that holds many."""
     rows = [
         (p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts))
-        for p in trail.parts_of(read_page, text)
+        for p in trail.parts_of(read_page, text, words)
     ]
     return store.row_of(rows) if rows else None

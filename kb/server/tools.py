@@ -128,12 +128,11 @@ def _options(verb: Verb) -> list[Option]:
 
 def _property(option: Option) -> dict[str, object]:
     kind = {str: "string", int: "integer", float: "number", bool: "boolean"}[option.kind]
-    item: dict[str, object] = {
-        "type": kind,
-        **({"enum": list(option.choices)} if option.choices else {}),
-    }
+    item = {"type": kind} | ({"enum": [*option.choices]} if option.choices else {})
     help = _TEXTS.get(option.name) or option.help.partition(" (")[0].partition("; ")[0][:_HELP]
-    return {**({"type": "array", "items": item} if option.many else item), "description": help}
+    return (
+        {"type": "array", "items": item} if option.many and option.name not in _TEXTS else item
+    ) | {"description": help}
 
 
 def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:

@@ -5,7 +5,7 @@ Refuses a page whose sections measure nothing: plans and decisions are sorted by
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,8 +43,8 @@ class Part(NamedTuple):
     facts: bytes
 
 
-def parts_of(page: Page, text: str) -> tuple[Part, ...]:
-    """The experiments of a page that holds many; none for any other page."""
+def parts_of(page: Page, text: str, words: Mapping[str, str] = {}) -> tuple[Part, ...]:
+    """The experiments of a page that holds many; none for any other page. `words` are an owner's own for verdicts."""
     if page.type not in _TYPES:
         return ()
     judged = _judged(page, text)
@@ -60,7 +60,7 @@ def parts_of(page: Page, text: str) -> tuple[Part, ...]:
     ]
     if 2 * sum(map(bool, measures)) < len(runs):
         return ()
-    parts = [_part(page, *run, body) for run, body in zip(runs, bodies, strict=True)]
+    parts = [_part(page, *run, body, words) for run, body in zip(runs, bodies, strict=True)]
     known = [
         p
         for p, (_, raw), was in zip(parts, runs, measures, strict=True)
@@ -144,13 +144,15 @@ def _outcome(title: str) -> str:
     return outcome_verdict(result) or REPORTED.get(report_of(title, is_try=True)[0], "")
 
 
-def _part(page: Page, section: Section, raw: str, body: str) -> tuple[tuple[Page, str], Facts]:
+def _part(
+    page: Page, section: Section, raw: str, body: str, words: Mapping[str, str]
+) -> tuple[tuple[Page, str], Facts]:
     """((page of one run, its text), its facts); its own verdict where `raw` says none."""
     # Right below the wiki a page of many runs is called as what they are about.
     target = target_of_page(page) or ("" if "/" in page.folder else page.stem)
     head = f"---\ntype: experiment\ntarget: {target}\n---\n# {one_line(section.title)}\n\n"
     part_page = read(f"{page.path}#{section.anchor}", (head + body).encode())
-    facts = read_facts(part_page, head + body)
+    facts = read_facts(part_page, head + body, words)
     if raw:
         sorted_as = VerdictRead(outcome_verdict(raw) or Verdict.OTHER, raw, "section")
         # What stands there was written afterwards, so that it tells why and not what was hoped for.

@@ -1,5 +1,6 @@
 """kb check [ask]: say whether a proposal repeats what was refuted, and what differs."""
 
+import os
 from dataclasses import dataclass
 
 from kb import KbError
@@ -16,8 +17,8 @@ _KEYS = ("id", "proposal", "target", "before", "as_of")
 class CheckProposal:
     """A proposal or a batch of them, and the moment."""
 
-    proposal: str = argument(
-        "file with the proposal, or - for stdin, or its words", default="", metavar="PROPOSAL"
+    proposal: tuple[str, ...] = argument(
+        "file with the proposal, or - for stdin, or its words", default=(), metavar="PROPOSAL"
     )
     target: str = option("what is to be optimized")
     before: str = option("as of just before this page", metavar="PAGE")
@@ -41,9 +42,9 @@ def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer,
         answers = tuple(gate.check(proposal) for proposal in _batch(request.batch, caller))
         lines = json_lines(answers)
         return Result(answers, lines, forms={"json": lambda: lines})
-    text = _proposal(request.proposal, caller)
+    text = _proposal(typed := " ".join(request.proposal), caller)
     caller.doubt_target(gate.db, request.target, cutoff=0.0)
-    name = "" if request.proposal in ("-", text) else request.proposal
+    name = "" if typed in ("-", text) else typed
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.
         page = (
@@ -59,12 +60,16 @@ def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer,
 
 
 def _proposal(name: str, caller: Caller) -> str:
-    # Several words or a setting that name no file are the proposal itself; what ends as a file does is a path that was mistyped.
-    words = (len(name.split()) > 1 or "=" in name) and not name.endswith(
-        (".md", ".markdown", ".txt")
+    # Words that name no file are the proposal itself; what ends as a file does, and a word with a slash, is a path that was mistyped.
+    is_path = (
+        name.endswith((".md", ".markdown", ".txt"))
+        or "/" in name
+        and {*name}.isdisjoint(" \n=")
+        or name == "-"
+        or caller.confined
+        or os.path.isfile(caller.file(name))
     )
-    spoken = words and not caller.confined and not caller.file(name).exists()
-    text = name if spoken else caller.text(name)
+    text = caller.text(name) if is_path else name
     if not text.strip():
         raise KbError(
             f"{name}: the proposal is empty; say what is to be changed and why it should help"
