@@ -1239,3 +1239,62 @@ def test_a_target_that_states_a_limit_of_noise_is_held_to_it(loop):
     path = loop.open("a=1", "--expect", "METRIC", falsification="gain < -90%")
     loop.run("run", path, "--commit", loop.commit(to(50)), "--bench", NOISY, "--most", "3")
     assert loop.closed(path)["rule"] == "noise-wide"
+
+
+def test_code_that_a_decided_run_measured_is_not_measured_again_without_a_word(loop, tmp_path):
+    (loop.repository / "value.txt").write_text("120\n")
+    assert loop.run("try", proposed(tmp_path, "a=1")).stdout.startswith("refuted")
+    (first,) = pages(loop)
+    again = proposed(tmp_path, "zeta=3", mechanism="another idea that edits the same line")
+    refused = loop.run("try", again, ok=(3,)).stderr
+    assert f"holds the code that {first} measured (refuted: " in refused and f'--differs "unlike {Path(first).stem}' in refused
+    assert "no page was filed" in refused and pages(loop) == [first]
+    # Committed on another branch, after other work that was taken back, it is the same tree.
+    loop.git("checkout", "-q", "-b", "other")
+    loop.git("commit", "-q", "-a", "-m", "the same once more")
+    assert f"holds the code that {first}" in loop.run("try", again, "--commit", "other", ok=(3,)).stderr
+    path = loop.open("zeta=3")
+    refused = loop.run("run", path, "--commit", "other", ok=(3,)).stderr
+    assert f"holds the code that {first}" in refused and f"`kb experiment run {path} --again` measures it all the same" in refused
+    loop.run("run", path, "--commit", "other", "--again")
+    assert loop.closed(path)["verdict"] == "refuted"
+    said = ("--differs", f"unlike {Path(path).stem} and v001, the machine is another one")
+    assert loop.run("try", proposed(tmp_path, "b=1"), "--commit", "other", *said).stdout.startswith("refuted") and len(pages(loop)) == 3
+
+
+def test_the_same_code_is_another_measurement_at_another_variant_under_other_variables_or_by_another_benchmark(loop, tmp_path):
+    (loop.repository / "value.txt").write_text("120\n")
+
+    def tried(lever: str, why: str, *more: str, ok: tuple[int, ...] = (0,)) -> str:
+        return loop.run("try", proposed(tmp_path, lever, mechanism=why), *more, ok=ok).stderr
+
+    tried("a=1", "m")
+    tried("rows=pairs", "two lines are walked side by side in one pass", "--variant", "large")
+    tried("tail=folded", "the remainder joins its neighbour before anything else", "--set", "FAST=1")
+    assert "holds the code that" in tried("zeta=3", "an idea that edits this very line", "--set", "FAST=1", ok=(3,))
+    loop.state(benchmark="sh bench.sh && true")
+    tried("zeta=3", "an idea that edits this very line")
+    assert len(pages(loop)) == 4
+    # What git does not hold compares with nothing.
+    for path in pages(loop):
+        file = loop.layout.root / path
+        file.write_text(re.sub(r"(?m)^code: .*", f'code: "{"0" * 40}"', file.read_text()))
+    tried("blank=skipped", "empty cells never reach the inner part of that function")
+
+
+def test_pages_of_a_knowledge_base_in_the_repository_make_the_same_code_no_other(loop, monkeypatch):
+    root = loop.repository / "notes"
+    (root / "wiki" / "targets").mkdir(parents=True)
+    (root / "kb.toml").write_text("")
+    (root / "wiki" / "targets" / "parser.md").write_text(TARGET.replace("../repo", ".."))
+    loop.git("add", "-A")
+    loop.git("commit", "-q", "-m", "notes")
+    monkeypatch.chdir(root)
+    inside = replace(loop, layout=layout_at(root))
+    path = inside.open("a=1", parent="HEAD")
+    inside.run("run", path, "--commit", inside.commit(to(120)))
+    inside.closed(path)
+    inside.git("add", "-A")
+    inside.git("commit", "-q", "-m", "what was learnt")
+    page = inside.open("zeta=3", "--hypothesis", "zeta")
+    assert f"holds the code that {path}" in inside.run("run", page, "--commit", "HEAD", ok=(3,)).stderr

@@ -98,11 +98,11 @@ def opened(
     answer: Answer | None,
     today: str,
     text: str = "",
-    look: Callable[[str, str], None] | None = None,
+    look: Callable[[ExperimentProposal, str], None] | None = None,
 ) -> str:
     """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight.
 
-    `answer` is what `kb check` said of it, asked as `text`; only a baseline needs none. `look` is told the parent and its commit before
+    `answer` is what `kb check` said of it, asked as `text`; only a baseline needs none. `look` is told the proposal and its parent's commit before
     anything is filed, and may refuse.
     """
     if answer:
@@ -116,8 +116,9 @@ def opened(
                 twin.path,
             )
         parent, code = _parent(layout, proposal, target)
+        proposal = replace(proposal, parent=parent)
         if look:
-            look(parent, code)
+            look(proposal, code)
         home = layout.page(f"experiments/{target.name}")
         names = [f.stem for f in (layout.root / home).rglob("*.md")]
         runs = layout.sources / "runs" / target.name
@@ -130,9 +131,7 @@ def opened(
         deeper = "/experiments" if (layout.root / home / "experiments").is_dir() else ""
         path = f"{home}{deeper}/{stem}.md"
         run = f"sources/runs/{target.name}/{stem}"
-        data = page_of(
-            replace(proposal, parent=parent), target, path=path, run=run, answer=answer, code=code
-        )
+        data = page_of(proposal, target, path=path, run=run, answer=answer, code=code)
         # First, for a page whose opening is not on file could never be closed.
         if answer:
             question = FiledQuestion(answer.receipt, target.name, text or proposal.text)

@@ -10,14 +10,18 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 
 from kb import KbError, store
-from kb.experiments import worktree
+from kb.experiments import GateClosed, worktree
 from kb.experiments.attempt import Attempt, attempts_of, last_attempt, refuse_tampered
 from kb.experiments.plan import Pairs, Plan
-from kb.experiments.stub import Stub, stub_at
+from kb.experiments.proposal import ExperimentProposal
+from kb.experiments.stub import Stub, measured_codes, stub_at
 from kb.experiments.targets import Method, Target, repository_of
 from kb.experiments.turns import Note
 from kb.page import text_of
 from kb.run.measure import host_facts
+from kb.schema import Verdict
+from kb.text import cut
+from kb.trail.handles import label_of
 
 # Commands of the autoresearch convention, taken where the target page names none.
 _BENCHMARKS = (".auto/measure.sh", "autoresearch.sh")
@@ -117,6 +121,12 @@ def plan_of(
             f"`kb experiment close {stub.path} --overrule inconclusive --reason TEXT` gives it up"
         )
         edited = _edited(repository, parent, change, choice=choice, without=without, then=then)
+    if parent and not choice.again:
+        then = f"`kb experiment run {stub.path} --again` measures it all the same"
+        proposal = ExperimentProposal(variant=stub.facts.variant, differs=page.field("differs"))
+        _refuse_measured(
+            layout, target, choice, proposal, repository=repository, change=change, then=then
+        )
     strayed = (p for p in edited if target.allowed and not worktree.matches(p, target.allowed))
     repeats = choice.repeats or target.repeats
     # Two doublings halve an interval; what is open then is dear, and its owner says how many more.
@@ -140,11 +150,17 @@ def plan_of(
 
 
 def refuse_unchanged(
-    layout: store.Layout, target: Target, choice: RunChoice, *, parent: str, code: str
+    layout: store.Layout,
+    target: Target,
+    choice: RunChoice,
+    *,
+    proposal: ExperimentProposal,
+    code: str,
 ) -> None:
-    """Raises KbError, before a page is filed, where what stands to be measured is its parent's code."""
+    """Raises KbError, before a page is filed, where what stands to be measured is its parent's code, or that of a run that is decided."""
     repository = worktree.top_of(repository_of(layout, target))
-    commit = parent_commit(layout, parent, code, repository, name=target.path or target.name)
+    name = target.path or target.name
+    commit = parent_commit(layout, proposal.parent, code, repository, name=name)
     without = worktree.own_folders(layout, repository)
     if commit and choice.commit:
         change = worktree.commit_of(repository, choice.commit)
@@ -154,6 +170,47 @@ def refuse_unchanged(
         return
     then = "no page was filed"
     _edited(repository, commit, change, choice=choice, without=without, then=then)
+    _refuse_measured(
+        layout, target, choice, proposal, repository=repository, change=change, then=then
+    )
+
+
+# Rules by which a run that is neither supported nor refuted is over all the same: what the same code would come to again.
+_OVER = ("tie", "no-op", "checks-failed", "parity-broken")
+
+
+def _refuse_measured(
+    layout: store.Layout,
+    target: Target,
+    choice: RunChoice,
+    proposal: ExperimentProposal,
+    *,
+    repository: Path,
+    change: str,
+    then: str,
+) -> None:
+    """Raises GateClosed where a decided run of the target measured the same code at the same variant, under the same variables and by
+    the same benchmark, and the proposal does not name it to say what differs.
+    """
+    codes = measured_codes(layout, target.name)
+    without = worktree.own_folders(layout, repository)
+    same = worktree.same_code(repository, change, codes.values(), without=without)
+    for path in (p for p, code in reversed(codes.items()) if code in same):
+        stub = stub_at(layout, path)
+        attempt = last_attempt(layout, stub)
+        facts, rule = stub.facts, stub.page.field("rule")
+        verdict = facts.verdict.canonical
+        decided = verdict in (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.CRASH) or rule in _OVER
+        benchmark = attempt.plan.benchmark if attempt and target.benchmark else target.benchmark
+        how = attempt.plan.set if attempt else (), benchmark, facts.variant.lower()
+        alike = how == (choice.variables, target.benchmark, proposal.variant.lower())
+        if decided and alike and label_of(path) not in proposal.differs:
+            because = f": {cut(facts.because, 160)}" if facts.because else ""
+            raise GateClosed(
+                f"{repository}: {change[:12]} holds the code that {path} measured ({verdict}{because}). Make another change; "
+                f"`kb experiment run {path} --more N` adds repeats to that run; or say what differs (the data, the machine, what it runs "
+                f'beside): --differs "unlike {stub.page.stem}, ..."; {then}'
+            )
 
 
 def _edited(

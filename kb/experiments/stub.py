@@ -142,6 +142,15 @@ def sealed_pages(layout: store.Layout, target: str, *, imported: bool = True) ->
     return [p for p, head in sealed if imported or not re.search(rb"(?m)^imported[ \t]*:", head)]
 
 
+def measured_codes(layout: store.Layout, target: str) -> dict[str, str]:
+    """The commits that the pages of a target name as what they measured, by path, oldest first."""
+    codes: dict[str, str] = {}
+    for path, head in _pages_with(layout, target, rb"^(?:code|commit):"):
+        line = next(t for t in head.splitlines() if t.startswith((b"code:", b"commit:")))
+        codes[path] = line.partition(b":")[2].strip(b" \t\"'").decode("utf-8", "replace")
+    return codes
+
+
 def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> Iterator[tuple[str, bytes]]:
     """Pages of a target whose first bytes hold a line, with these bytes; what went away meanwhile is none, and the build reports what
     cannot be read."""

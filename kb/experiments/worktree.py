@@ -2,6 +2,7 @@
 
 import contextlib
 import fnmatch
+import itertools
 import os
 import shutil
 import subprocess
@@ -98,7 +99,7 @@ def tree_of(repository: Path, *, without: tuple[str, ...], untracked: bool = Tru
     # To ask whether a repository inside this one is dirty, git would run what the settings of that one name.
     listed = git(repository, "ls-files", "--stage", "-z", ":(top)").split("\0")
     inner = (entry.partition("\t")[2] for entry in listed if entry.startswith("160000 "))
-    places = (".", *(f":(exclude,top){folder}" for folder in (*without, *inner)))
+    places = _code((*without, *inner))
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
         env = {"GIT_INDEX_FILE": os.path.join(beside, "index")}
         git(repository, "read-tree", "HEAD", env=env)
@@ -128,11 +129,31 @@ def changed_paths(
     return tuple(sorted(p for p in listed if p and not _below(p, without)))
 
 
+def same_code(
+    repository: Path, change: str, commits: Iterable[str], *, without: tuple[str, ...]
+) -> set[str]:
+    """Those of the commits that hold the code of a change (a commit or a tree); what git does not know holds nothing."""
+    names = [change, *commits]
+    lines = "".join(f"{name}^{{tree}}\n" for name in names)
+    trees = git(repository, "cat-file", "--batch-check=%(objectname)", stdin=lines).splitlines()
+    heads = {n: f"{trees[0]} {t}" for n, t in zip(names, trees, strict=True) if " " not in t}
+    words = ("diff-tree", "--stdin", "-r", "--name-only", "--", *_code(without))
+    listed = git(repository, *words, stdin="".join(f"{head}\n" for head in heads.values()))
+    # A pair of trees, then the paths that differ: where none does, the next pair follows.
+    lines, pairs = [*listed.splitlines(), ""], {*heads.values()}
+    same = {a for a, b in itertools.pairwise(lines) if a in pairs and (b in pairs or not b)}
+    return {name for name in names[1:] if heads.get(name) in same}
+
+
+def _code(without: tuple[str, ...]) -> tuple[str, ...]:
+    """What of a repository is its code, as git takes paths."""
+    return (".", *(f":(exclude,top){folder}" for folder in without))
+
+
 def patch_of(repository: Path, parent: str, *, change: str, without: tuple[str, ...]) -> bytes:
     """The change as a patch."""
     plain = ("--no-color", "--no-ext-diff", "--no-textconv")
-    places = (".", *(f":(exclude,top){folder}" for folder in without))
-    return git(repository, "diff", *plain, parent, change, "--", *places).encode("utf-8")
+    return git(repository, "diff", *plain, parent, change, "--", *_code(without)).encode("utf-8")
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:

@@ -25,9 +25,9 @@ _REASON = 160
 def run(
     request: StatesProposal,
     caller: Caller,
-    look: Callable[[Target, str, str], None] | None = None,
+    look: Callable[[Target, ExperimentProposal, str], None] | None = None,
 ) -> Result[dict[str, str]]:
-    """`look` may refuse before a page is filed; it is told target, parent and the parent's commit."""
+    """`look` may refuse before a page is filed; it is told target, proposal and the parent's commit."""
     layout, name = caller.layout, request.proposal
     proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
     stated = {f.name: getattr(request, f.name) for f in fields(ExperimentProposal)}

@@ -8,6 +8,7 @@ from kb.experiments import InFlight
 from kb.experiments.attempt import last_attempt
 from kb.experiments.closing import Closed
 from kb.experiments.planning import refuse_unchanged
+from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import Target
 from kb.schema import Verdict
@@ -64,7 +65,13 @@ def _measuring(request: TryExperiment, path: str, *, again: bool = False) -> Run
     return shared(RunExperiment, request, {"page": path, "edited": True, "again": again})
 
 
-def _look(request: TryExperiment, caller: Caller, target: Target, parent: str, code: str) -> None:
-    """Refuse code that is the parent's before a page is filed."""
+def _look(
+    request: TryExperiment,
+    caller: Caller,
+    target: Target,
+    proposal: ExperimentProposal,
+    code: str,
+) -> None:
+    """Refuse code that is the parent's, or that of a run that is decided, before a page is filed."""
     choice = _measuring(request, "")
-    refuse_unchanged(caller.layout, target, choice, parent=parent, code=code)
+    refuse_unchanged(caller.layout, target, choice, proposal=proposal, code=code)
