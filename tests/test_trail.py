@@ -141,6 +141,15 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("", "Status: confirmed at 512 steps; not adopted", "refuted", "section"),
         ("", "Status: confirmed at 512 steps; adopted", "supported", "section"),
         ("", "**Status**: confirmed", "supported", "section"),
+        ("state: dropped", "## Where it stands\n\nIt was faster.", "refuted", "decision"),
+        ("adopted: false", "", "refuted", "decision"),
+        ("rejected: no\nowner: kept", "", "supported", "decision"),
+        ("topic: crash-recovery\narea: support", "", None, ""),
+        ("checks: passed", "", None, ""),
+        ("", "- **Measured:** jitter gone, 4.0 -> 5.7 ms.\n- **Decision:** NO. Too dear.", "refuted", "section"),
+        ("", "- **Decision:** YES, new default.", "supported", "section"),
+        ("", "- **Decision:** OPEN.", None, ""),
+        ("", "depth 12 -> 14. val_bpb 0.9940 vs 0.9921. under the baseline. reverted.", "refuted", "section"),
     ],
 )
 def test_a_verdict_is_read_in_the_words_of_other_loops(front, body, verdict, source):
@@ -784,6 +793,14 @@ def test_a_label_of_several_sentences_is_read_by_what_was_done_in_the_end():
     assert read("**Status:** Concluded (run with a clear negative takeaway).") == "refuted"
     assert read("**Status**: ✅ quick test passed, baseline-lite pending") == "supported"
     assert read("**Result:** 1.9 → 1.3 ms here, 0.2 → 0.5 ms there") is None
+
+
+@pytest.mark.parametrize(
+    ("title", "verdict"),
+    [("0003 DISCARD depth 12 -> 14", "refuted"), ("[REJECTED] zstd", "refuted"), ("zstd level 3 — KEEP", "supported"), ("0015 UNCLEAR beta2", "inconclusive"), ("0020 NOTE three seeds", None), ("OOM killer", None), ("KEEP ALIVE", None)],
+)
+def test_a_title_in_which_one_word_of_a_verdict_stands_in_capitals_says_it(title, verdict):
+    assert facts(f"# {title}\n\nTwo more layers.\n", "wiki/experiments/e/004-x.md").verdict.canonical == verdict
 
 
 def test_a_form_that_nobody_filled_in_says_no_verdict():

@@ -222,6 +222,35 @@ def outcome_verdict(raw: str) -> Verdict | None:
     return worded or (None if _IN_LIFE.match(opening) else marked)
 
 
+# What answers a question that a name asks ("kept: no").
+_ANSWERS = {
+    word: answer
+    for answer, plain in (("yes", "yes true"), ("no", "no false"))
+    for word in f"{plain} {languages.ANSWERS[answer]}".split()
+}
+_DONE_WITH = ((Verdict.SUPPORTED, ADOPTED), (Verdict.REFUTED, UNDONE))
+
+
+def decision_word(word: str) -> Verdict | None:
+    """Verdict of one word that says what became of a change ("dropped", "inconclusive"), whatever the field is called that holds it."""
+    plain = "_".join(word.strip(" *_`?.").lower().split())
+    done = next((verdict for verdict, words in _DONE_WITH if plain in words), None)
+    if done or plain in FAILED or plain == Verdict.INCONCLUSIVE:
+        return done or Verdict(plain)
+    decision = canonical_decision(plain) if plain.isalpha() else None
+    return decision and (Verdict.SUPPORTED if decision == "keep" else Verdict.REFUTED)
+
+
+def answered_verdict(name: str, raw: str) -> Verdict | None:
+    """Verdict of a yes or no behind a name that asks what became of a change ("decision: NO. Too dear", `adopted: true`)."""
+    answer = _ANSWERS.get(_CLAUSE.split(raw.strip(" *_`").lower(), maxsplit=1)[0].strip(" *_`"))
+    yes = Verdict.SUPPORTED if name.strip(" ?").lower() == "decision" else decision_word(name)
+    if not answer or yes not in (Verdict.SUPPORTED, Verdict.REFUTED):
+        return None
+    no = Verdict.REFUTED if yes is Verdict.SUPPORTED else None
+    return yes if answer == "yes" else no
+
+
 def field_verdict(raw: str) -> Verdict | None:
     """Verdict of a `verdict:` or `status:` field: by its first clause, else by any word of a verdict; OTHER where neither is known."""
     return outcome_verdict(raw) or canonical_verdict(raw)

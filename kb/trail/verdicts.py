@@ -11,7 +11,9 @@ from kb.schema import (
     OUTCOME_LABELS,
     RUNNING,
     Verdict,
+    answered_verdict,
     canonical_verdict,
+    decision_word,
     field_verdict,
     is_pending,
     marked_verdict,
@@ -34,6 +36,8 @@ _UNDECIDED = Phrases(
     "exploratory, pilot, not (?:a )?replicated, undecided, inconclusive, no conclusion, mixed results?, cannot (?:tell|say)",
     whole=True,
 )
+# Fields of what a page is and is called.
+_ABOUT = frozenset(("title", "id", "decision", "verdict", "status", *OUTCOME_FIELDS))
 # Of a section the first few sentences say how it came out.
 _LONGEST_SAYING, _TOLD = 300, 4
 
@@ -49,6 +53,13 @@ def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
     `sections` are what labels and the Verdict section say.
     """
     suffix = page.stem.replace("_", "-").rpartition("-")[2].lower()
+    # A field by any name that holds nothing but a decision, or answers whether there was one.
+    decided = (
+        f"{name}: {value}" if answered_verdict(name, value) else value
+        for name in page.front
+        if (value := page.field(name)) and name not in _ABOUT
+        if answered_verdict(name, value) or decision_word(value)
+    )
     outcomes = (saying for name in OUTCOME_FIELDS if outcome_verdict(saying := page.field(name)))
     # One for each hypothesis (`verdicts: {"H-001": "supports"}`): what all of them say.
     each = page.front.get("verdicts")
@@ -58,7 +69,8 @@ def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
         ("verdict", page.field("verdict") or "".join(agreed)),
         ("outcome", next(outcomes, "")),
         ("status", page.field("status")),
-        ("name", suffix if suffix in _SUFFIXES else ""),
+        ("decision", next(decided, "")),
+        ("name", suffix if suffix in _SUFFIXES else _capital_word(page.title)),
         *(("section", section) for section in sections if section),
     )
 
@@ -72,10 +84,12 @@ def verdict_of(page: Page, *sections: str) -> VerdictRead:
     # What was done with a change tells how it came out where no place of a verdict does.
     done = "decision", page.field("decision")
     for source, raw in (*verdict_sayings(page, *sections), done):
-        if source == "section":
+        if answer := _answered(raw):
+            verdict = answer
+        elif source == "section":
             verdict, raw = _of_section(raw)
         else:
-            verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
+            verdict = outcome_verdict(raw) if source == "name" else field_verdict(raw)
         if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
             read = VerdictRead(verdict, raw, source)
         if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):
@@ -85,6 +99,19 @@ def verdict_of(page: Page, *sections: str) -> VerdictRead:
         source = f"{read.source}+name" if read.source else "name"
         return VerdictRead(Verdict.BASELINE, read.raw or "baseline", source)
     return read
+
+
+def _answered(saying: str) -> Verdict | None:
+    """Verdict of a name and the yes or no behind it ("decision: NO. Too dear")."""
+    name, _, answer = saying.partition(": ")
+    return answered_verdict(name, answer)
+
+
+def _capital_word(title: str) -> str:
+    """The word in capitals with which a title begins, behind a number, or ends, where it says a verdict ("0003 DISCARD depth 12 -> 14")."""
+    words = [w.strip("[]():—–-") for w in title.split()]
+    shouted = (w for w in (*words[:2], *words[-1:]) if len(w) > 3 and w.isalpha() and w.isupper())
+    return "" if title.isupper() else next(filter(outcome_verdict, shouted), "")
 
 
 def worded_verdict(
@@ -151,10 +178,7 @@ def decided_verdict(
 
 def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | None:
     """What the first sentences of a text decide: what was done in the end before what stays open, and this before what went wrong."""
-    # A box that nobody ticked is a form.
-    whole = [s for s in sentences_of(text) if not s.startswith("[ ]") and s.count(" | ") < 2]
-    # What stands in brackets behind another sentence may be about another run.
-    sentences = [s for n, s in enumerate(whole) if not (n and s.startswith("("))][: 3 * _TOLD]
+    sentences = _telling(text, is_end=is_end)
     reports = [(*report_of(s, is_try=not is_title), s) for s in sentences]
     final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
     # The last thing that a page says may leave open another run.
@@ -162,6 +186,17 @@ def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | No
     failed = [(Verdict.REFUTED, s) for kind, _, s in reports if kind is ReportKind.FAILED]
     decisions = (*reversed(final), *((Verdict.INCONCLUSIVE, s) for s in undecided), *failed)
     return VerdictRead(*decisions[0], "section") if decisions else None
+
+
+def _telling(text: str, *, is_end: bool) -> list[str]:
+    """The first sentences of a text, none of a form, and the word that ends the last thing a page says."""
+    # A box that nobody ticked is a form.
+    whole = [s for s in sentences_of(text) if not s.startswith("[ ]") and s.count(" | ") < 2]
+    # What stands in brackets behind another sentence may be about another run.
+    sentences = [s for n, s in enumerate(whole) if not (n and s.startswith("("))][: 3 * _TOLD]
+    # Who writes no capitals ends with a small letter: "… above the baseline. reverted."
+    *_, last = text.rstrip(" .").rpartition(". ")
+    return [*sentences, *([last] if is_end and last != text and last.isalpha() else [])]
 
 
 def labelled_verdict(passages: Sequence[Passage]) -> str:
@@ -177,6 +212,11 @@ def labelled_verdict(passages: Sequence[Passage]) -> str:
         # Where several differ each may be about a part of the run.
         if len({outcome_verdict(s) for s in short}) == 1:
             return short[0]
+    answers = (
+        f"{n}: {s}" for n, behind in sayings.items() for s in behind if answered_verdict(n, s)
+    )
+    if answer := next(answers, ""):
+        return answer
     # What judges may be a sentence; a result that is one gives figures, and a status speaks of the page.
     spoken = (sayings[name][0] for name in ("verdict", "conclusion", "decision") if name in sayings)
     sentences = (text for text in spoken if _of_section(text)[0] not in (None, Verdict.OTHER))

@@ -21,6 +21,7 @@ _PLACE_NAMES = {
     "verdict": "verdict:",
     "outcome": "the outcome field",
     "status": "status:",
+    "decision": "another field",
     "name": "the file name",
     "section": "the Verdict section",
 }
