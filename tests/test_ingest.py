@@ -455,8 +455,9 @@ def test_a_rejected_reply_is_asked_once_more_with_its_reasons(base):
 def test_a_model_that_fails_leaves_its_packets_open(base):
     layout = base()
     queue.offer(layout, packets_of(layout, "chips"))
-    ledger = worked(layout, asking.by_command("no-such-program-here"))
-    assert ledger.left == 1 and "cannot be started" in ledger.failed[0]
+    for command, words in (("no-such-program-here", "cannot be started"), (f"{sys.executable} -c pass", "printed nothing")):
+        ledger = worked(layout, asking.by_command(command))
+        assert ledger.left == 1 and words in ledger.failed[0]
     assert queue.take(layout, holder="other", now=time.time())
 
 

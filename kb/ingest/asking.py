@@ -20,7 +20,8 @@ from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, answers_to, give_back, is_open, queued, take
 from kb.ingest.settling import Settlement, settle_answer
 from kb.ingest.tasks import Drafts, task_named
-from kb.model import Endpoint, ModelError, Prompt, ask, ask_command
+from kb.model import Endpoint, ModelError, Prompt
+from kb.model.command import printed_by
 from kb.text import number_of, numbers_in, sentences_of, unit_of
 
 Answerer = Callable[[Packet, tuple[str, ...]], ReplyAttempt]
@@ -84,6 +85,8 @@ def estimate_of(
 
 
 def by_endpoint(endpoint: Endpoint) -> Answerer:
+    from kb.model.http import ask
+
     def answer(packet: Packet, returned: tuple[str, ...]) -> ReplyAttempt:
         text = packet.text(returned=returned)
         reply = ask(endpoint, Prompt(packet.standing(), text, packet.schema))
@@ -96,12 +99,12 @@ def by_endpoint(endpoint: Endpoint) -> Answerer:
 
 def by_command(command: str) -> Answerer:
     def answer(packet: Packet, returned: tuple[str, ...]) -> ReplyAttempt:
-        prompt = Prompt(packet.standing(), packet.text(returned=returned))
-        reply = ask_command(command, prompt)
-        read, written = (
-            int(len(text) / CHARS_PER_TOKEN) for text in (prompt.standing + prompt.text, reply.text)
-        )
-        return ReplyAttempt(by=reply.model, text=reply.text, tokens_in=read, tokens_out=written)
+        prompt = f"{packet.standing()}\n\n{packet.text(returned=returned)}"
+        text, name = printed_by(command, prompt), command.split()[0]
+        if not text.strip():
+            raise ModelError(f"{name}: printed nothing")
+        read, written = (int(len(part) / CHARS_PER_TOKEN) for part in (prompt, text))
+        return ReplyAttempt(by=name, text=text, tokens_in=read, tokens_out=written)
 
     return answer
 

@@ -3,13 +3,11 @@
 Refuses to decide anything: it carries a prompt there and a reply back, and says what that took. Keys are never printed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from kb import KbError
-
-__all__ = ["Endpoint", "ModelError", "Prompt", "Refusal", "ModelReply", "ask", "ask_command"]
 
 
 class ModelError(KbError):
@@ -58,26 +56,3 @@ class ModelReply:
     tokens_in: int = 0
     tokens_out: int = 0
     cached: int = 0
-
-
-def ask(
-    endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None = None
-) -> ModelReply:
-    """One reply of a model. Raises Refusal where it declines, ModelError where it cannot be reached or its reply is cut short."""
-    from kb.model.http import asked_over_http
-
-    return asked_over_http(endpoint, prompt, sleep=sleep)
-
-
-def ask_command(command: str, prompt: Prompt, *, timeout_s: float = 600.0) -> ModelReply:
-    """What a command prints that reads the prompt on stdin (`claude -p`, `codex exec -`, `llm`, any program).
-
-    Raises ModelError where it cannot be started, fails, prints nothing or takes longer than `timeout_s`.
-    """
-    from kb.model.command import printed_by
-
-    text = printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s)
-    name = command.split()[0]
-    if not text.strip():
-        raise ModelError(f"{name}: printed nothing")
-    return ModelReply(text, name)

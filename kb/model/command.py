@@ -14,8 +14,12 @@ _LONGEST = (
 
 
 def printed_by(
-    command: str, text: str, *, timeout_s: float, folder: "os.PathLike[str] | None" = None
+    command: str, text: str, *, timeout_s: float = 600.0, folder: "os.PathLike[str] | None" = None
 ) -> str:
+    """What a command prints that reads a prompt on stdin (`claude -p`, `codex exec -`, `llm`, any program).
+
+    Raises ModelError where it cannot be started, fails or takes longer than `timeout_s`.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:

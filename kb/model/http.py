@@ -39,10 +39,10 @@ class _Pieces:
     end: str = ""
 
 
-def asked_over_http(
-    endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None
+def ask(
+    endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] = time.sleep
 ) -> ModelReply:
-    sleep = sleep or time.sleep
+    """One reply of a model. Raises Refusal where it declines, ModelError where it cannot be reached or its reply is cut short."""
     path, headers, body = (_openai if endpoint.protocol == "openai" else _anthropic)(
         endpoint, prompt
     )

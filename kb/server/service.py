@@ -2,7 +2,6 @@
 
 import gc
 import hmac
-import json
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,14 +10,13 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from starlette.responses import JSONResponse
 
 from kb import KbError, __version__
 from kb.harness.templates import skill_texts
 from kb.server.tools import answer, quoted, schema_of, tools
 from kb.store import is_inner, look_aside
 from kb.verbs import Caller
-from kb.verbs.registry import verbs
-from kb.verbs.request import request_from
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -118,11 +116,8 @@ def _page(caller: Caller, uri: str) -> str:
     is_page = where.endswith(".md") and caller.layout.is_page(where)
     if not is_page and not (is_inner(where) and where.startswith(("indexes/", "sources/"))):
         raise ValueError(f"{where}: no page of the knowledge base")
-    verb = verbs()["open"]
     try:
-        return quoted(
-            verb.run(request_from(verb.request, {"where": where, "whole": True}), caller).text
-        )
+        return quoted(caller.call("open", {"where": where, "whole": True}).text)
     except KbError as error:
         raise ValueError(str(error)) from error
 
@@ -178,14 +173,7 @@ def guarded(app: "ASGIApp", *, token: str) -> "ASGIApp":
         if scope["type"] == "lifespan" or hmac.compare_digest(header, f"Bearer {token}".encode()):
             await app(scope, receive, send)
             return
-        body = json.dumps({"error": "a bearer token is asked for"}).encode()
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 401,
-                "headers": [(b"content-type", b"application/json")],
-            }
-        )
-        await send({"type": "http.response.body", "body": body})
+        refusal = JSONResponse({"error": "a bearer token is asked for"}, 401)
+        await refusal(scope, receive, send)
 
     return gate
