@@ -307,6 +307,9 @@ TRIES = ("**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower, reverted.\n
     # Its parts are labels of one try.
     (f"## Hypothesis\n\n**Hypothesis:** less dispatch.\n\n## Result\n\n**Result:** 18 % slower.\n\n## Findings\n\n**Result:** the cache.\n\n## Conclusion\n\n{TRIES[0]}", "experiment"),
     ("| ID | Hypothesis | Result |\n|---|---|---|\n| 1 | pools | 4 % slower |\n| 2 | inline | 18 % slower |\n\nConclusion: rejected.\n", "page"),
+    # Each may be labelled in parts, or say in its heading how it came out.
+    ("## Inline calls\n\n### Hypothesis\n\nLess dispatch.\n\n### Setting\n\nTwo arms.\n\n### Result: slower\n\n## Pools\n\n### Hypothesis\n\nSmaller.\n\n### Result\n\nFlat.\n", "page"),
+    ("## Inline calls — REJECTED\n\n- **Result:** 18 % slower.\n\n## Pools — no gain\n\n- **Result:** 155 MB/s before, 149 MB/s after.\n", "page"),
     ("## E1 — Inline calls\n\nIdea: less dispatch.\n\nResult: 18 % slower.\n\n## E2 — Pools\n\nIdea: smaller.\n\nResult: 4 % slower.\n", "page"),
 ])
 def test_a_page_of_several_tries_is_no_run(body, kind):

@@ -797,6 +797,12 @@ def test_passages_between_two_lines_are_those_that_begin_there():
             "## 3. ℹ️ What the device is\n\nA phone.\n",
             ["1. ❌ Loop mounts", "2. ❌ Idle polling"],
         ),
+        # What bears no number where most do is none, and a heading that stands below several is part of each.
+        (
+            "# Failed experiments\n\n## 1. A question at the end\n\nAsked to bring readers back.\n\n### Setting\n\nTwo weeks.\n\n"
+            "## 2. A framework in memory\n\nNobody read them.\n\n### Setting\n\nOne talk.\n\n## Common lesson of all\n\nAsk first.\n",
+            ["1. A question at the end", "2. A framework in memory"],
+        ),
         # A paragraph introduces the items below it; what sums them up or is a remark of another kind is none.
         (
             "# Failed approaches\n\n## Breakpoints\n\nTwo ways were gone.\n\n### Code breakpoints\n\nThe process goes down.\n\n"
@@ -813,6 +819,12 @@ def test_passages_between_two_lines_are_those_that_begin_there():
             "# Negative results\n\n## The new detector goes down at its start\n\nIt was run on two machines.\n\nThe trace ends in the driver.\n\n"
             "**Still a guess:** it wants a screen.\n\n**Requirement:** any version needs the library.\n",
             ["The new detector goes down at its start"],
+        ),
+        # Bold words lead items, whatever the heading above says of them; what else stands between goes on or aside.
+        (
+            "# What didn't work\n\n## Corrections that made things worse\n\n**Clamping twice** (in the tree, off). It was 3 % slower.\n\n"
+            "**Spectral filter.** It gained nothing.\n\nIt took a day.\n\nOne thing worth keeping: the camera adds no smearing.\n\n**Neural field.** One of six beat it.\n",
+            ["Clamping twice (in the tree, off). It was 3 % slower.", "Spectral filter. It gained nothing.", "Neural field. One of six beat it."],
         ),
         # A sentence that tells of no failure says what its list is of.
         ("## Failed experiments\n\nThe run writes two files:\n\n- `alpha.json` holds every period\n- `beta.json` holds every rank\n", []),

@@ -32,6 +32,7 @@ _CALLOUT = regex(r" {0,3}>[> ]*\[!")
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 # A heading that numbers one of many: a letter or two with a number, then a dash or colon.
 _NUMBERED = regex(r"[A-Z]{1,3}-?\d{1,3}[a-z]?\s?[—–:]")
+_BOTH = frozenset(("hypothesis", "outcome"))
 _LABEL_END = regex(r"[:：.—–]")
 _COMPARING = regex(r"\b(?:before|after|was|were|from|against|versus|vs|than|now|instead)\b", re.I)
 # What is measured behind a label; a day or a year is none.
@@ -170,25 +171,32 @@ def _label_of(line: str) -> str:
 
 def _holds_many(document: Document) -> bool:
     """Whether a page tells of several tries: in a row each of a table that labels what was claimed and how it came out, else below a heading
-    each, which is itself no label, where both are labelled or which numbers it ("E1 — …", "E2 — …").
+    each, which is itself no label, where both are labelled, or which numbers it ("E1 — …", "E2 — …") or says how it came out ("… — REJECTED").
     """
     for table in document.of("table"):
         heads = {label_kind(c.plain) for c in table.rows[0].cells}
-        if len(table.rows) > 2 and {"hypothesis", "outcome"} <= heads:
+        if len(table.rows) > 2 and heads >= _BOTH:
             return True
-    tries, signs = Counter[int](), set[str]()
-    level = 0
+    return any(n > 1 for n in _tries_in(document).values())
+
+
+def _tries_in(document: Document) -> Counter[int]:
+    """How many headings of each level tell of one try each."""
+    tries, above = Counter[int](), dict[int, set[str]]()
     for block in document.of("heading", "paragraph"):
+        labels = set(map(_label_of, document.source(block).split("\n")))
         if block.kind == "heading":
-            numbered = block.level > 1 and _NUMBERED.match(block.plain)
-            tries[block.level] += bool(numbered)
-            level, signs = 0 if numbered or heading_kind(block.plain) else block.level, set()
-        elif level:
-            signs.update(map(_label_of, document.source(block).split("\n")))
-            if {"hypothesis", "outcome"} <= signs:
-                tries[level] += 1
-                level = 0
-    return any(n > 1 for n in tries.values())
+            kind, ends = heading_kind(block.plain), _LABEL_END.split(block.plain)[1:]
+            ended = not kind and ends and outcome_verdict(ends[-1])
+            named = block.level > 1 and (ended or _NUMBERED.match(block.plain))
+            tries[block.level] += bool(named)
+            labels = {kind}
+            above = {level: signs for level, signs in above.items() if level < block.level}
+            above |= {} if kind or named else {block.level: set()}
+        for level, signs in above.items():
+            tries[level] += _BOTH <= signs | labels and not _BOTH <= signs
+            signs |= labels
+    return tries
 
 
 def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured: bool) -> bool:

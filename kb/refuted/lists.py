@@ -79,7 +79,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
     name, titles = _name_of(page), [*map(blocks.__getitem__, heads)]
-    labels, crossed = _labels_in(document, name), _crossed_levels(titles)
+    labels, parts = _labels_in(document, name), _part_lines(titles)
     mode, level, items, outcome, anchor = "", 0, 0, 0, ""
     groups: deque[set[str]] = deque(maxlen=MOST)
     for n, (at, stop) in enumerate(pairwise((*heads, len(blocks)))):
@@ -92,12 +92,12 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         opens = "" if head.level == outcome > 2 else _opening(head, name, apart=bool(mode))
         items = min(items, max(head.level, level + 1))
         deeper, behind = _deeper(titles[n : n + _MOST_PARTS])
-        leads, grouped, has_prose = _shape(below, labels, deeper)
-        failed = bool(mode) and reports_failure(title)
+        leads, grouped, has_prose = _shape(below, labels, deeper, parts)
+        failed = all((mode, not leads)) and reports_failure(title)
         items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
             mode, level, items = opens, head.level, head.level + 1
-        kind = _kind_of(head, mode, head.level + 1 if opens else items, crossed)
+        kind = _kind_of(head, mode, head.level + 1 if opens else items, parts)
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
         groups.extend([{*words_of(title)}] * bool(mode))
         # A list without fields may be of anything, unless its heading says what it came to.
@@ -142,36 +142,55 @@ def _is_crossed(head: Block) -> bool:
     return not {*CROSSES}.isdisjoint(head.plain)
 
 
-def _crossed_levels(heads: Sequence[Block]) -> set[int]:
-    """The levels most of whose headings bear a cross."""
-    counts, crossed = (Counter(b.level for b in bs) for bs in (heads, filter(_is_crossed, heads)))
-    return {level for level in crossed if 2 * crossed[level] > counts[level]}
+def _part_lines(heads: Sequence[Block]) -> set[int]:
+    """The lines of headings that stand below several others, or bear no cross or number where most of their level do."""
+    titles, counts = Counter(b.plain for b in heads), Counter(b.level for b in heads)
+    parts = {b.line for b in heads if titles[b.plain] > 1}
+    for is_marked in (_is_crossed, lambda head: head.plain[:1].isdigit()):
+        marked = Counter(b.level for b in heads if is_marked(b))
+        parts |= {
+            b.line for b in heads if 2 * marked[b.level] > counts[b.level] and not is_marked(b)
+        }
+    return parts
 
 
 def _shape(
-    below: Sequence[Block], labels: Mapping[int, bool], deeper: Sequence[Block]
+    below: Sequence[Block],
+    labels: Mapping[int, bool],
+    deeper: Sequence[Block],
+    parts: Set[int],
 ) -> tuple[frozenset[int], bool, bool]:
     """(lines of the paragraphs that a name leads, whether a heading of tables, of other headings or of several of these parts a list in
     groups, whether it tells of one thing in prose or in fields) of what stands below it.
     """
     prose = [b for b in below if b.kind == "paragraph"]
     outer = [b for b in prose if not b.depth]
-    leads = frozenset(b.line for b in outer if labels.get(b.line))
-    # Names that lead fewer of them are labels of one thing.
-    leads = leads if 2 * len(leads) > len(outer) else frozenset()
+    leads = _leads_of(outer, labels)
     kinds = {b.kind for b in below} - {"rule"}
     items = [
         bool(lead_of(b)) for item, b in pairwise(below) if item.kind == "item" and item.level == 1
     ]
     entries = len(items) > 1 and all(items)
-    grouped = len(leads) > 1 or entries or kinds == {"table"} or _is_group(kinds, outer, deeper)
+    below_it = _is_group(kinds, outer, deeper, parts)
+    grouped = len(leads) > 1 or entries or kinds == {"table"} or below_it
     tells = not kinds or any(not b.depth or labels.get(b.line) is False for b in prose)
     return leads, grouped, tells
 
 
-def _is_group(kinds: Set[str], outer: Sequence[Block], deeper: Sequence[Block]) -> bool:
-    """Whether headings below another are items: not if they are of a known kind, the parts of one thing."""
+def _leads_of(outer: Sequence[Block], labels: Mapping[int, bool]) -> frozenset[int]:
+    """The lines of the paragraphs that a name leads: in bold words, where several do."""
+    bold = frozenset(b.line for b in outer if labels.get(b.line, True) and lead_of(b))
+    leads = bold if len(bold) > 1 else frozenset(b.line for b in outer if labels.get(b.line))
+    # Names that lead fewer of them are labels of one thing.
+    return leads if 2 * len(leads) > len(outer) else frozenset()
+
+
+def _is_group(
+    kinds: Set[str], outer: Sequence[Block], deeper: Sequence[Block], parts: Set[int]
+) -> bool:
+    """Whether headings below another are items: not if they are of a known kind, or `parts`, of one thing."""
     parted = any(heading_kind(b.plain.removeprefix("The ")) for b in deeper)
+    parted = parted or all(b.line in parts for b in deeper)
     introduced = kinds == {"paragraph"} and len(outer) == 1 and len(deeper) > 1
     return bool(deeper) and not parted and (introduced or not kinds)
 
@@ -229,17 +248,15 @@ def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
     return bool(names) and all(named)
 
 
-def _kind_of(head: Block, mode: str, items: int, crossed: Set[int]) -> str:
-    """What a heading is to the list of failures above it, whose items stand at the level `items`: none that is a part of another, or
-    bears no cross where most beside it do.
-    """
+def _kind_of(head: Block, mode: str, items: int, parts: Set[int]) -> str:
+    """What a heading is to the list of failures above it, whose items stand at the level `items`: none that is a part of another."""
     title, level = head.plain, head.level
     if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _NO_LIST.search(title):
         return "closed"
     if not mode:
         return "section" if level > 1 else ""
     if level == items:
-        return "closed" if _is_part(head) or level in crossed and not _is_crossed(head) else "item"
+        return "closed" if head.line in parts or _is_part(head) else "item"
     return "list" if level < items else "inside"
 
 
