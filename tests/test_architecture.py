@@ -38,7 +38,7 @@ MODULES = sorted(HOME.rglob("*.py"))
 OWN_READERS = {
     "kb.cli": "the null device", "kb.experiments.command": "its pipe", "kb.experiments.supervisor": "the kernel's files", "kb.experiments.turns": "the kernel's files",
     "kb.run.measure": "the kernel's files", "kb.search.encoder": "a model that the command line or kb.toml names", "kb.harness.templates": "of the package",
-    "kb.ingest.tasks": "of the package", "kb.verbs.registry": "of the package", "kb.site": "of the package", "kb.site.shell": "of the package, and what MkDocs made", "kb.site.wiki_pages": "of the package",
+    "kb.ingest.tasks": "of the package", "kb.verbs.registry": "of the package", "kb.site": "of the package", "kb.site.shell": "of the package, and what MkDocs made",
     "kb.server.mcp_command": "writes its token", "kb.verbs.site_serve": "what kb built", "kb.verbs.caller": "of the command line",
     "kb.formats.filing": "a log of the command line", "kb.research.git": "a bundle of the command line", "kb.research.github": "bytes in memory",
 }

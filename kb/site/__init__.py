@@ -25,7 +25,6 @@ from kb.site.survey import Survey, survey_of
 from kb.site.templating import Frame, sheet
 from kb.site.wiki_pages import (
     Outward,
-    code_digest,
     linking_of,
     outward_of,
     stamps_of,
@@ -108,7 +107,9 @@ def rendered_site(
     """The site as it should be, of which nothing is rendered until it is asked for."""
 
     _check_settings(layout)
-    tables = store.cache(layout, "site.db", (store.Kept.TABLE,), version=code_digest())
+    tables = store.cache(
+        layout, "site.db", (store.Kept.TABLE,), version=store.code_state(everything=True)
+    )
     with closing(tables) as cache:
         kept = store.Kept(cache)
         survey = survey_of(layout, db, kept)
@@ -121,7 +122,7 @@ def rendered_site(
         replay = _replayed(layout)
         table = replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")
         sheets = _sheets(survey, outward, kept, handed=handed, replayed=table)
-        captured = tuple(source_frames(survey, linking_of(outward), code=code_digest()))
+        captured = tuple(source_frames(survey, linking_of(outward)))
         ways = ways_of(survey, resolver, outward, stamps, kept)
         frames = (*wiki_frames(survey, resolver, ways), *sheets, *captured)
         groups = groups_of(survey, captured=bool(captured), replay=bool(replay))
@@ -156,7 +157,7 @@ def _sheets(
     ]
     links = [(path, survey.wiki.outlinks.get(path, ())) for path in survey.wiki.pages]
     more = (
-        (code_digest(), replayed, repr(config), list(slices)),
+        (replayed, repr(config), list(slices)),
         (survey.experiments, survey.cards, survey.standings),
         # Cards lead to places within pages, and so does what a loop is handed.
         [outward[c.evidence].shape for c in survey.cards if c.evidence in outward],
@@ -189,7 +190,8 @@ def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
     """Digest of what the site is made from, but for the files outside the wiki that pages hang on."""
 
     _check_settings(layout)
-    sha = hashlib.sha256(f"{code_digest()} {versions()} {layout.config!r}".encode())
+    code = store.code_state(everything=True)
+    sha = hashlib.sha256(f"{code} {versions()} {layout.config!r}".encode())
     for row in db.execute("select path, digest from page order by path"):
         sha.update(repr(row).encode("utf-8", "surrogatepass"))
     overrides = overrides_of(layout)

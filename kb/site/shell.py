@@ -61,7 +61,11 @@ class Shell:
 
     @cached_property
     def digest(self) -> str:
-        return digest_of(repr((self.skeletons, self.missing, self.groups, sorted(self.files))))
+        """Changes with the shell and with the code that fills it: what other code rendered is rendered again."""
+        code = code_state(everything=True)
+        return digest_of(
+            repr((code, self.skeletons, self.missing, self.groups, sorted(self.files)))
+        )
 
     @cached_property
     def pieces(self) -> tuple[list[str], ...]:
@@ -174,8 +178,7 @@ def shell_of(layout: Layout, kept: Kept, groups: tuple[Group, ...], *, depth: in
     overrides = overrides_of(layout)
     own = sorted(overrides.rglob("*")) if overrides else []
     texts = [(str(file), bytes_of(file)) for file in own if file.is_file()]
-    templates = [file.read_bytes() for file in sorted(TEMPLATES.rglob("*.html"))]
-    inputs = versions(), code_state(everything=True), title, url, depth, texts, templates
+    inputs = versions(), code_state(everything=True), title, url, depth, texts
     shells = kept.of("shell", inputs, _Made, lambda: _material(overrides, title, url, depth))
     return Shell(*shells, groups, base)
 

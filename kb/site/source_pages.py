@@ -21,9 +21,7 @@ from kb.store import digest_of
 _INDEX = f"{FOLDER}/index.html"
 
 
-def source_frames(
-    survey: Survey, linking: Mapping[str, Collection[str]], *, code: str
-) -> Iterator[Frame]:
+def source_frames(survey: Survey, linking: Mapping[str, Collection[str]]) -> Iterator[Frame]:
     """A page for each source, one that lists them, and one with what forks have that others lack.
     `linking` are the pages of the wiki by the files outside that they link to.
     """
@@ -33,14 +31,14 @@ def source_frames(
     used = _used(survey, linking)
     matrices = matrices_of(survey.layout, captures.sources)
     shows = {"captures": captures, "used": used, "matrices": matrices, "place_of": place_of_source}
-    key = digest_of(repr((code, captures, used, matrices)))
+    key = digest_of(repr((captures, used, matrices)))
     title = f"Captured sources ({len(captures.sources):,})"
     yield sheet(survey, _INDEX, title, "sources.html", lambda: shows, key=key)
     if matrices:
         title, place = "What forks have that others lack", f"{FOLDER}/forks.html"
         yield sheet(survey, place, title, "forks.html", lambda: shows, key=key)
     for source in captures.sources:
-        yield _source_frame(survey, source, used[source.id], code)
+        yield _source_frame(survey, source, used[source.id])
 
 
 def _used(survey: Survey, linking: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
@@ -55,7 +53,7 @@ def _used(survey: Survey, linking: Mapping[str, Collection[str]]) -> dict[str, l
     return {id: sorted(pages & set(survey.pages)) for id, pages in used.items()}
 
 
-def _source_frame(survey: Survey, source: Source, used: Sequence[str], code: str) -> Frame:
+def _source_frame(survey: Survey, source: Source, used: Sequence[str]) -> Frame:
     claims = survey.captures.claims.get(source.id, ())
     fork = fork_of_source(survey.layout, source)
     later = [s for s in survey.captures.sources if s.previous == source.id]
@@ -76,6 +74,6 @@ def _source_frame(survey: Survey, source: Source, used: Sequence[str], code: str
         }
 
     titles = [(path, survey.pages[path].title) for path in used]
-    key = digest_of(repr((code, source, fork, claims, titles, [s.id for s in later])))
+    key = digest_of(repr((source, fork, claims, titles, [s.id for s in later])))
     place, title = place_of_source(source.id), source.title or source.id
     return sheet(survey, place, title, "source.html", shows, key=key)

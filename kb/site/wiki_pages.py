@@ -2,14 +2,12 @@
 Refuses to know a shell.
 """
 
-import hashlib
 import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 
 from kb import grouped, store, trail
 from kb.page import LARGEST, Page, text_of
@@ -34,17 +32,6 @@ class Outward:
     shape: str
     files: tuple[str, ...]
     pictures: tuple[str, ...]
-
-
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """Digest of the code that renders; a page rendered by other code is rendered again."""
-    sha = hashlib.sha256()
-    for folder in (Path(__file__).parent, Path(__file__).parent.parent / "page"):
-        for file in sorted(folder.rglob("*")):
-            if file.suffix in (".py", ".html", ".css", ".js"):
-                sha.update(file.read_bytes())
-    return sha.hexdigest()[:16]
 
 
 def outward_of(survey: Survey, resolver: Resolver, kept: store.Kept) -> dict[str, Outward]:
@@ -128,7 +115,7 @@ def _key(survey: Survey, path: str, ways: str) -> str:
     drawn = [star[0] for star in (sky["stars"] if sky else ())]
     named = (parent, *survey.neighbours.get(path, ()), *survey.wiki.backlinks.get(path, ()), *drawn)
     shown = (
-        (code_digest(), survey.layout.config.site_repository, page.digest, survey.places[path]),
+        (survey.layout.config.site_repository, page.digest, survey.places[path]),
         [(p, survey.places[p], pages[p].title, pages[p].type) for p in named if p in pages],
         (run_at(survey, path), survey.card_of.get(path), target, survey.target_folders.get(target)),
         ([survey.tag_places.get(t) for t in tags_of(page)], sky, ways),

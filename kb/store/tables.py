@@ -89,6 +89,7 @@ def _claim(connection: sqlite3.Connection, file: os.PathLike) -> None:
     connection.execute(f"pragma application_id = {_OURS}")
 
 
+_CODE = (".py", ".html", ".css", ".js")
 # Rooms whose code makes no table.
 _NOT_COMPILING = (
     "cli",
@@ -117,7 +118,7 @@ def made_by() -> str:
 
 
 def code_state(*, everything: bool = False) -> str:
-    """Names, sizes and times of the same code, or of all code of kb: equal ones need not be hashed again."""
+    """Names, sizes and times of the same code, or of all code of kb with its templates: equal ones need not be hashed again."""
     stats = ((file, os.stat(file)) for file in _compiling_code(everything=everything))
     return digest_of("\n".join(f"{file} {stat.st_size} {stat.st_mtime_ns}" for file, stat in stats))
 
@@ -131,7 +132,7 @@ def _compiling_code(*, everything: bool = False) -> list[str]:
             for f in folders
             if f != "__pycache__" and (everything or folder != home or f not in _NOT_COMPILING)
         )
-        modules.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
+        modules.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(_CODE))
     return modules
 
 
