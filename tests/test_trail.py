@@ -818,3 +818,32 @@ def test_a_handle_has_no_blanks_ends_with_a_word_and_opens_its_page():
     paths = ["wiki/Experiments/F02 Affordability of loans.md", "wiki/experiments/2026031750_window_eighth.md", "wiki/notes/T01 Optuna.md", "wiki/notes/averyverylongname.md"]
     assert [label_of(p) for p in paths] == ["F02", "2026031750", "T01-Optuna", "averyverylongnam"]
     assert all(path_of(handle(p), paths) == p and is_handle(handle(p)) for p in paths)
+
+
+GOES = "Distance 4 was slower, reverted. Distance 8 was slower, reverted. It was late. Distance 16 did not help either, reverted."
+LABELLED = "".join(f"## Go {n}\n\nDistance {4 << n}.\n\n**Verdict**: {said}\n\n" for n, said in enumerate(("reverted, 9 ms", "reverted", "kept, 6.5 ms")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"## Outcome\n\n{GOES} Distance 64 took 6.5 ms against 8 ms, so we kept it.\n",
+        f"The trace was clear. {GOES} We slept on it. The machine was quiet. We looked again. We read the manual. There were more. Nothing else ran. "
+        "Then distance 64. Latency 6.5 ms against 8 ms. We kept it.\n\nNext: look at the stores.\n",
+        f"{LABELLED}## Next\n\nLook at the stores.\n",
+    ],
+)
+def test_of_several_goes_of_one_page_the_last_decides(text):
+    assert facts(f"# Prefetch\n\n{text}").verdict.canonical == Verdict.SUPPORTED
+    assert facts(f"# Prefetch\n\n{text}".replace("kept", "reverted")).verdict.canonical == Verdict.REFUTED
+
+
+def test_the_figure_of_the_go_that_decides_is_the_runs():
+    read = facts("# Prefetch\n\nFirst try: latency 20 ms, reverted. Second try: latency 14 ms, reverted. Third try: latency 7 ms, kept.\n")
+    assert [(m.name, m.value) for m in read.metrics] == [("latency", 7.0)]
+
+
+def test_an_aside_that_ends_in_no_turns_no_run_that_was_kept():
+    kept = "# Pin\n\nLatency 6.2 ms, down from 6.5 ms. Kept.\n\nDoes it help the small inputs? So no.\n"
+    assert facts(kept).verdict.canonical == Verdict.SUPPORTED
+    assert facts("# Pin\n\nLatency 6.9 ms against 6.5 ms. So no.\n").verdict.canonical == Verdict.REFUTED

@@ -28,7 +28,7 @@ _OF_NO_USE = (
     r"(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
     r"costs? (?:us )?[\d.]+ ?(?:%|pp\b)|too (?:slow|costly|expensive)\b|(?:is|are) (?:worse|slower)\b|(?:worse|weaker) than\b|[\d.]{1,12} ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|took (?:twice|\w+ times) as long\b)|"
-    r"^\W*no change\b|(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b"
+    r"^\W*no change\b|(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bso no(?=\W*$)"
 )
 # What was there before stays, or the change does not go in.
 _OLD = r"(?:default|baseline|control|current|existing|old|original|previous|shipped|vanilla|stock|status quo)"
@@ -48,7 +48,7 @@ _TAKEN_BACK = (
     rf"\b(?:(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|took [\w ]{{1,24}}? back\b|did{_NOT} keep\b|"
     rf"(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|(?<!\w )back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"
-    r"so (?:no(?=\W*$)|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|not (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$)|"
+    r"so (?:we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not kept|(?:the|that|this|my|our) (?:code|branch|patch|change|experiment|feature|prototype) (?:is|was|got|has been) (?:gone|deleted|removed|dropped|closed|abandoned)|no-go|won['’]t (?:do|fix|pursue))|not (?:used|selected|chosen|pursued|kept|adopted|merged)\W*$)|"
     # Behind a figure it says what follows from it; elsewhere what a thing spares ("one pass, so no copies").
     r"\d[^.]{0,60}?[,;] so no(?: [\w-]+){1,2}(?=\W*$)"
 )

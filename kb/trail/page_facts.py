@@ -112,13 +112,17 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     how = [p for p in own.get("setup", ()) if not BESIDE.search(p.text)]
     texts = (facts.title, mechanism, prose_of(how, most=_SETUP), hypothesis)
     settings = settings_of(page, account, *texts)
+    # Of several goes the one that decides is the run's, and so are its figures.
+    deciding = [(Passage("paragraph", verdict.raw * (verdict.source == "section"), 0),)]
     measured = [part for name in ("results", "", "verdict") for part in _named(parts, name, lead)]
     return replace(
         facts,
         verdict=verdict,
         levers=facts.levers or levers_of(facts.title, facts.slug, hypothesis, mechanism),
         metrics=metrics_of(
-            page, measured if len(measured) > 1 else [passages], tokens="tok" in text.lower()
+            page,
+            deciding + (measured if len(measured) > 1 else [passages]),
+            tokens="tok" in text.lower(),
         ),
         hypothesis=hypothesis,
         mechanism=mechanism,

@@ -149,7 +149,11 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
     if verdict in (None, Verdict.OTHER) or first.lower().startswith(("keep ", "kept ", "stay ")):
         verdict = outcome_verdict(first) or verdict
         if verdict in (None, Verdict.OTHER, Verdict.SUPPORTED):
-            verdict = REPORTED.get(report_in(" ".join(whole), is_try=True)[0], verdict)
+            # Of several goes the last counts, wherever it stands.
+            reports = [report_of(s, is_try=True) for s in _telling(section, is_end=False)]
+            ends = reversed([kind for kind, last in reports if last])
+            first_report = report_in(" ".join(whole), is_try=True)[0]
+            verdict = REPORTED.get(next((k for k in ends if k in REPORTED), first_report), verdict)
     return verdict, first[:_LONGEST_SAYING]
 
 
@@ -189,11 +193,11 @@ def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | No
 
 
 def _telling(text: str, *, is_end: bool) -> list[str]:
-    """The first sentences of a text, none of a form, and the word that ends the last thing a page says."""
+    """The sentences of a text, none of a form, and the word that ends the last thing a page says."""
     # A box that nobody ticked is a form.
     whole = [s for s in sentences_of(text) if not s.startswith("[ ]") and s.count(" | ") < 2]
     # What stands in brackets behind another sentence may be about another run.
-    sentences = [s for n, s in enumerate(whole) if not (n and s.startswith("("))][: 3 * _TOLD]
+    sentences = [s for n, s in enumerate(whole) if not (n and s.startswith("("))]
     # Who writes no capitals ends with a small letter: "… above the baseline. reverted."
     *_, last = text.rstrip(" .").rpartition(". ")
     return [*sentences, *([last] if is_end and last != text and last.isalpha() else [])]
@@ -218,7 +222,9 @@ def labelled_verdict(passages: Sequence[Passage]) -> str:
     if answer := next(answers, ""):
         return answer
     # What judges may be a sentence; a result that is one gives figures, and a status speaks of the page.
-    spoken = (sayings[name][0] for name in ("verdict", "conclusion", "decision") if name in sayings)
+    spoken = (
+        sayings[name][-1] for name in ("verdict", "conclusion", "decision") if name in sayings
+    )
     sentences = (text for text in spoken if _of_section(text)[0] not in (None, Verdict.OTHER))
     return next(sentences, "")
 
