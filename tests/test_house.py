@@ -24,7 +24,7 @@ BUDGETS = {
     "formats": 3451,  # +40: what measures nothing of a run is no log, results in words, a no with its reason, baselines, rows that go on from those above. +51: diaries of lines alone and what is none, leaderboards, comments of one word, commits of one line, broken runs.
     "experiments": 2982,  # +51: code that a decided run measured is not measured again without a word. +19: what nobody could read on one side shows nothing, each program disassembled once. +2: a lesson that the page was filed with is no new one. +8: what a failing command printed last. +23: programs are disassembled. +10: lessons below filed pages.
     "trail": 3560,  # +28: what half a bucket would bring and who aimed at it, breakdowns in sentences and lists, runs that lost to one without a page. +4: what stands behind a last "but", what leads a figure that fell. +4: notes that leave a verdict as it stood. +11: sections that label their outcome. +17: leads of one thing are one, under whatever short name. +51: changes by their unit, runs below dates and sub-headings, headings that call themselves runs, forms, marks, asides.
-    "site": 2197,  # +5: gains by turns. +2: formulas. +14: a page is made again only where what it shows changed.
+    "site": 2192,  # +5: gains by turns. +2: formulas. +14: a page is made again only where what it shows changed.
     "research": 2193,
     "profiles": 1541,
     "refuted": 2113,  # +20: items that a bold name leads, why a hypothesis failed. +17: bullets that a heading groups, words of a verdict that a page explains. +38: sections and decisions that declare a failure. +65: headings of failures that group their items, named paragraphs below them, pages that tell of no tries. +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
@@ -35,8 +35,8 @@ BUDGETS = {
     "page": 1235,  # +11: a managed block that goes. +27: days in any spelling, pages that tell of several tries. +21: pages that declare a run, mathematics.
     "run": 1075,  # +10: reasons that say that a run broke or was stopped, words that only compare.
     "claims": 1294,  # +16: who writes in a thread, whom he quotes, the head of a row, whole code in a mark. +20: a quote in its place, for who reads it. +10: a page that moves takes its claims along without a change to what they quote. +9: claims follow a page that moves. +26: a name, count or unit in the place of another, shares, exceptions, denials that a claim adds. +1: what was withdrawn says where it stood. +24: heads that count rows; what advises; clauses that leave out what they share; tables without outer marks.
-    "harness": 754,
-    "search": 874,
+    "harness": 731,
+    "search": 865,
     "store": 1020,  # +2: a key of kb.toml. +1: bytes that a scan hands on.
     "source": 453,  # +8: pages with two dashes in their names. +3: sources that went. +2: the prompt that a note was written under.
     "graph": 429,  # +1: where a link of the site leads.

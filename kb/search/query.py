@@ -101,27 +101,14 @@ def _known_type(name: str) -> str:
 
 def _narrowed(db: sqlite3.Connection, query: Query) -> set[str] | None:
     """Paths that the filters leave, None for all. The tables of experiments and dates are read by name: their rooms stand no lower."""
-    paths: set[str] | None = None
-    if query.target or query.verdicts:
-        where, values = [], []
-        if query.target:
-            where.append("target = ?")
-            values.append(query.target)
-        if query.verdicts:
-            where.append(f"verdict in ({', '.join('?' * len(query.verdicts))})")
-            values.extend(query.verdicts)
-        paths = {
-            p
-            for (p,) in db.execute(
-                f"select path from experiment where {' and '.join(where)}", values
-            )
-        }
-    if query.before:
-        dated = {
-            p for (p,) in db.execute("select path from standing where date < ?", (query.before,))
-        }
-        paths = dated if paths is None else paths & dated
-    return paths
+    filters = {
+        "experiment where target = ?": (query.target,),
+        f"experiment where verdict in ({', '.join('?' * len(query.verdicts))})": query.verdicts,
+        "standing where date < ?": (query.before,),
+    }
+    active = [(where, values) for where, values in filters.items() if any(values)]
+    fits = (db.execute(f"select path from {where}", values) for where, values in active)
+    return set.intersection(*({p for (p,) in rows} for rows in fits)) if active else None
 
 
 def snippet_of(text: str, terms: list[str], *, width: int = _SNIPPET) -> str:

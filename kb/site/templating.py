@@ -11,7 +11,7 @@ from kb.site.body import WEB_ADDRESS
 from kb.site.links import url_between, web_address
 from kb.site.raw_html import anchor_of
 from kb.site.survey import Survey, plural, type_place
-from kb.text import one_line, printable
+from kb.text import cut, one_line, printable
 
 # The level, anchor and escaped text of each heading that a table of contents lists.
 Toc = tuple[tuple[int, str, str], ...]
@@ -103,7 +103,7 @@ def _environment() -> Environment:
         auto_reload=False,
         finalize=_steerless,
     )
-    env.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup}
+    env.filters |= {"clipped": cut, "anchor": anchor_of, "plural": plural, "safe_html": Markup}
     env.filters |= {"breakable": breakable, "is_address": WEB_ADDRESS.fullmatch}
     return env
 
@@ -119,12 +119,6 @@ def template(name: str) -> "partial[str]":
     return partial(_environment().get_template(name).render)
 
 
-def clipped(text: str, length: int) -> str:
-    """Text on one line, cut at a word, with a mark where it goes on."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= length else flat[:length].rsplit(" ", 1)[0] + " …"
-
-
 def breakable(text: str) -> Markup:
     """A name that may break behind its signs and not within a word."""
     return Markup("").join(Markup("{}<wbr>").format(c) if c in "/_" else c for c in text)
@@ -132,4 +126,4 @@ def breakable(text: str) -> Markup:
 
 def plain_title(text: str) -> str:
     """A title on one line without signs that steer the text around it, cut where it would break a layout."""
-    return clipped(one_line(text), 200) or "untitled"
+    return cut(one_line(text), 200) or "untitled"

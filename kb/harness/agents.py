@@ -1,24 +1,30 @@
-"""What the verbs that install share: which harnesses, what changed, what was left alone."""
+"""kb agents [serve]: give this repository's harnesses kb's skills, sub-agents, hooks and MCP server, keep them up to date, take them out."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, needing
 from kb.harness.parts import HARNESSES, PLUGIN, Part, WholeFile, parts_of
-from kb.verbs import FINDINGS, FINE, Caller, Result, flag, several
-
-WHICH = "claude, codex, gemini or pi, or several with commas (default: all)"
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForHarnesses:
-    """For which harnesses files are written or taken out."""
+class Agents:
+    """What is done, for which harnesses."""
 
-    harness: tuple[str, ...] = several(WHICH, metavar="NAME")
+    action: str = argument(
+        "install; update what was installed to this version of kb; uninstall exactly that; status says what is installed, missing, changed or not kb's",
+        choices=("install", "update", "uninstall", "status"),
+    )
+    harness: tuple[str, ...] = several(
+        "claude, codex, gemini or pi, or several with commas (default: all)", metavar="NAME"
+    )
     dry_run: bool = flag("print the diff and change nothing")
 
 
-def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool) -> Result:
+def run(request: Agents, caller: Caller) -> Result:
+    names, action = request.harness, request.action
+    dry_run = request.dry_run or action == "status"
     with needing("agents"):
         from kb.harness.installation import apply, changes, receipt_at
     root = caller.layout.root
