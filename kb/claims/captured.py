@@ -52,16 +52,8 @@ class Cell:
     of: str
 
 
-class Captured:
+class Captured(Quotes):
     """Captured text made ready for finding quotes in it and what stands around them."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._quotes = Quotes(text)
-
-    def find(self, quote: str) -> Span | None:
-        """The first place where the whole quote stands by itself, or None."""
-        return self._quotes.find(quote)
 
     def longest_head(self, quote: str) -> str:
         """The longest run of words that begins a quote and stands in the text: what a reader needs to mend one that does not."""

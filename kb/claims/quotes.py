@@ -39,21 +39,21 @@ class Quotes:
     """A text made ready for finding quotes in it."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._forms = [_plain(text, frozenset())]
+        self.text = text
+        self._shown = _plain(text, frozenset())
 
     @cached_property
     def _uncounted(self) -> tuple[str, list[int]] | None:
         """The plain form without the numbers that count the lines of a printed page."""
-        counts = list(_COUNTED.finditer(self._text))
+        counts = list(_COUNTED.finditer(self.text))
         follow = [b for a, b in pairwise(counts) if int(b[1]) == int(a[1]) + 1]
         if len(follow) < _FEWEST_COUNTED:
             return None
-        return _plain(self._text, {at for count in follow for at in range(*count.span())})
+        return _plain(self.text, {at for count in follow for at in range(*count.span())})
 
     def find(self, quote: str) -> Span | None:
         """The first place where the whole quote stands by itself, or None."""
-        span = _place(quote, *self._forms[0])
+        span = _place(quote, *self._shown)
         return span or (_place(quote, *self._uncounted) if self._uncounted else None)
 
 
