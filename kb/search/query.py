@@ -46,13 +46,11 @@ class SearchAnswer:
 def answers(
     db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]] = find
 ) -> list[SearchAnswer]:
-    """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type, verdict or day that cannot be."""
+    """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type or verdict that cannot be."""
     types = tuple(_known_type(t) for t in query.types if t != CAPTURED)
     for verdict in query.verdicts:
         if verdict not in list(Verdict):
             raise KbError(f"no such verdict '{verdict}'; one of {', '.join(Verdict)}")
-    if query.before and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", query.before):
-        raise KbError(f"'{query.before}' is no day; write YYYY-MM-DD")
     if query.limit < 1:
         raise KbError("--limit takes a number of 1 or more")
     if query.types and not types:

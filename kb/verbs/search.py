@@ -31,10 +31,9 @@ class Search:
 
 
 def run(request: Search, caller: Caller) -> Result[tuple[SearchAnswer, ...]]:
-    query = " ".join(request.query)
-    question = Query(
-        query, request.type, request.target, request.verdict, request.before, request.limit
-    )
+    query, before = " ".join(request.query), request.before
+    before = before and caller.day(before, "--before")
+    question = Query(query, request.type, request.target, request.verdict, before, request.limit)
     db = caller.tables()
     by = find
     if request.semantic:

@@ -2,32 +2,22 @@
 
 from collections.abc import Iterator
 
-from kb import KbError
-from kb.claims import Claim, claims_in, conflicts, readable_claims
+from kb.claims import Claim, conflicts, readable_claims
 from kb.lint.matter import Matter
 from kb.lint.registry import Rule, W
 from kb.schema import Finding
 
 
-def _claims(matter: Matter) -> tuple[Claim, ...]:
-    try:
-        return claims_in(matter.layout)
-    except KbError:
-        return ()
-
-
 def unread_claims(matter: Matter) -> Iterator[Finding]:
-    try:
-        claims_in(matter.layout)
-    except KbError as error:
-        path, _, why = str(error).partition(": ")
+    for damaged in readable_claims(matter.layout)[1]:
+        path, _, why = damaged.partition(": ")
         what, _, hint = why.rpartition("; ")
         yield Finding(path, 1, "unreadable-claims", what, hint=hint)
 
 
 def disputed_quantities(matter: Matter) -> Iterator[Finding]:
     """One quantity of one subject under one condition, to which two sources give two values."""
-    for pair in conflicts(_claims(matter)):
+    for pair in conflicts(readable_claims(matter.layout)[0]):
         first, second = pair.first, pair.second
         if first.source == second.source or not first.quantity or not second.quantity:
             continue
@@ -42,7 +32,9 @@ def disputed_quantities(matter: Matter) -> Iterator[Finding]:
 
 
 def claims_without_source(matter: Matter) -> Iterator[Finding]:
-    for claim in (*_claims(matter), *readable_claims(matter.layout, gone=True)[0]):
+    for claim in (
+        c for gone in (False, True) for c in readable_claims(matter.layout, gone=gone)[0]
+    ):
         if claim.claim and not matter.files.has(claim.source):
             yield Finding(
                 *(
