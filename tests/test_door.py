@@ -115,6 +115,7 @@ def test_what_was_mistyped_is_answered_in_one_line_with_what_was_meant(make_base
         (("experiment", "tyr"), "no such action 'tyr'; did you mean 'try'?"),
         (("serach", "x"), "no such verb 'serach'; did you mean 'search'?"),
         (("init", "."), "one word too many: '.'; `kb init --help`"),
+        (("init", "--adopt", ".."), "one word too many: '..'; kb works on the folder that it is called in: `cd ..` first; `kb init --help`"),
         (("experiment", "try", "--zzz"), "no such option '--zzz'; `kb experiment try --help`"),
     ):
         done = kb(root, *words)

@@ -284,10 +284,10 @@ def test_a_run_that_is_killed_leaves_no_benchmark_and_goes_on_where_it_stopped(l
     until(lambda: not sleeping(seconds))
     assert number == signal.SIGKILL or not (loop.layout.state / "worktrees").exists()
     assert loop.git("worktree", "list").count("\n") == 0
-    assert "was cut off after 1 samples" in loop.run("close", path, ok=(2,)).stderr
+    assert "was cut off after 1 sample" in loop.run("close", path, ok=(2,)).stderr
     (tmp_path / "gate").touch()
     told = loop.run("run", path)
-    assert "going on with attempt 1: 1 samples" in told.stderr
+    assert "going on with attempt 1: 1 sample there" in told.stderr
     (attempt,) = attempts(loop, path)
     assert len(attempt.values("time_ms", "change")) == len(attempt.values("time_ms", "parent")) == 3
 

@@ -183,7 +183,7 @@ def test_a_page_says_what_was_withdrawn_from_it_by_the_command_and_until_it_is_l
     settled(layout, packet, draft(C3))
     page, file = layout.root / "wiki/concepts/c3.md", layout.sources / "claims" / "chips.json"
     shutil.rmtree(layout.sources / "chips")
-    assert "1 claims were withdrawn" in kb_command("claims", "--withdraw", "chips", cwd=layout.root).stdout
+    assert "1 claim withdrawn" in kb_command("claims", "--withdraw", "chips", cwd=layout.root).stdout
     assert "claims that rested on sources/chips: 1" in page.read_text() and "1.64" not in page.read_text() + file.read_text()
     assert claims.is_withdrawn(layout, "sources/chips") and not claims.withdraw(layout, "sources/chips")
 
@@ -540,7 +540,7 @@ def test_an_agent_verifies_from_the_queue_and_its_reading_decides(base, kb_comma
     text, out = answered_by_command(kb_command, layout, reading, task="verify")
     assert REWORDED["claim"] in text and REWORDED["quote"] in text
     assert bool(claims.claims_in(layout)) is holds
-    assert ("1 claims entered" if holds else "the second reader: it whirrs") in out
+    assert ("1 claim entered" if holds else "the second reader: it whirrs") in out
 
 
 def test_a_person_lets_in_what_rules_doubt_and_nothing_that_they_refuse(base, kb_command):
@@ -549,7 +549,7 @@ def test_a_person_lets_in_what_rules_doubt_and_nothing_that_they_refuse(base, kb
     answered_by_command(kb_command, layout, FAN)
     waiting = json.loads(kb_command("review", "--format", "json", cwd=layout.root, ok=(0, 1, 2, 3)).stdout)["waiting"]
     assert [row["what"] for row in waiting] == ["undecided"]
-    assert "1 claims entered" in kb_command("review", waiting[0]["packet"], "--admit", cwd=layout.root).stdout
+    assert "1 claim entered" in kb_command("review", waiting[0]["packet"], "--admit", cwd=layout.root).stdout
     assert [c.claim for c in claims.claims_in(layout)] == [REWORDED["claim"]]
     refused = kb_command("review", waiting[0]["packet"], "--admit", cwd=layout.root, ok=(0, 1, 2, 3))
     assert "nothing of it is undecided" in refused.stderr
@@ -598,7 +598,7 @@ def test_what_models_answer_is_read_a_second_time_unless_that_is_not_wanted(base
 def test_an_agents_reply_is_settled_at_once_unless_it_is_to_be_verified(base, kb_command):
     layout = base()
     kb_command("ingest", "chips", cwd=layout.root)
-    assert "1 claims entered" in answered_by_command(kb_command, layout, draft(C3))[1]
+    assert "1 claim entered" in answered_by_command(kb_command, layout, draft(C3))[1]
 
 
 LONG = "# Kernels\n\nBy Ada Prins.\n\n## Runs\n\nTimes in ms, best of nine.\n\n| pass | plain | fused |\n|---|---|---|\n" + "".join(

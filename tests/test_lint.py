@@ -273,7 +273,7 @@ wiki/concepts/p0.md:7 [gone.md] and 4 more there, … 57 more pages".split()
     assert kb_command("lint", "--all", cwd=layout.root, ok=(1,)).stdout.count("no file 'wiki/concepts/gone.md'") == 308
     assert "… and 361 more: --limit 0 prints all of them" in kb_command("lint", "--limit", "7", cwd=layout.root, ok=(1,)).stdout
     one = kb_command("lint", "wiki/concepts/p7.md", "--code", "broken-link", cwd=layout.root, ok=(1,)).stdout
-    assert "5 errors, 0 warnings in 1 pages" in one
+    assert "5 errors, 0 warnings in 1 page" in one
     assert "5 errors" in kb_command("lint", "p7.md", "--code", "broken-link", cwd=layout.wiki / "concepts", ok=(1,)).stdout
 
 
@@ -329,7 +329,7 @@ def test_fix_dry_run_prints_a_diff_and_changes_nothing(make_base, kb_command):
     assert "--- a/wiki/concepts/a.md\n+++ b/wiki/concepts/a.md\n" in out
     assert "\n-[b](b)\n" in out and "\n+[b](b.md)\n" in out
     assert (layout.wiki / "concepts" / "a.md").read_text() == text
-    assert "mended 1 findings in 1 pages" in kb_command("lint", "--fix", cwd=layout.root).stderr
+    assert "mended 1 finding in 1 page" in kb_command("lint", "--fix", cwd=layout.root).stderr
     assert (layout.wiki / "concepts" / "a.md").read_text() == HEAD.format("A") + "Text\n[b](b.md)"
 
 
@@ -337,7 +337,7 @@ def test_the_name_of_a_rule_behind_fix_asks_for_it(make_base, kb_command):
     text = HEAD.format("A") + "[[b]] and [b](b)\n"
     layout = make_base({"wiki/concepts/a.md": text, "wiki/concepts/b.md": HEAD.format("B")})
     assert "wikilink" not in kb_command("lint", cwd=layout.root, ok=(1,)).stdout
-    assert "mended 1 findings" in kb_command("lint", "--fix", "wikilink", cwd=layout.root).stderr
+    assert "mended 1 finding" in kb_command("lint", "--fix", "wikilink", cwd=layout.root).stderr
     assert "[[b]]" not in (layout.wiki / "concepts" / "a.md").read_text()
     assert "[b](b)\n" in (layout.wiki / "concepts" / "a.md").read_text()
 
@@ -481,3 +481,12 @@ def test_a_sentence_of_the_hypothesis_index_that_only_says_how_to_read_a_profile
     build(layout)
     line = (layout.indexes / "hypothesis.md").read_text().split("\n").index("## Gaps") + 1
     assert found(layout, "only-hypothesis-material") == [f"indexes/hypothesis.md:{line} At 128 tokens 38 % of the step stand idle on the timeline."]
+
+
+def test_what_is_broken_comes_before_what_pages_lack_by_habit(make_base, kb_command):
+    pages = {f"wiki/experiments/t/2026-01-0{n}-v00{n}-x.md": f"# Try {n}\n\nVerdict: kept.\n" for n in range(1, 8)}
+    pages["wiki/concepts/a.md"] = HEAD.format("A") + "See [[nowhere]] and [b][gone].\n"
+    out = kb_command("lint", cwd=make_base(pages).root, ok=(0, 1)).stdout.splitlines()
+    kinds = [line.split()[2].rstrip(",:") for line in out[:-1]]
+    form = [code for code in kinds if lint.all_rules()[code].habit]
+    assert {"wikilink", "unresolved-reference"} <= {*kinds} - {*form} and form == kinds[-len(form) :] and out[-1].startswith("0 errors, ")

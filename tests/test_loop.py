@@ -155,7 +155,7 @@ def test_a_loop_goes_on_while_the_stop_is_refused_and_ends_where_it_is_allowed(m
     base = root / "wiki/experiments/t/2026-01-01-v001-knob.md"
     base.write_text(base.read_text().replace("code: main", f"code: {sh(repo, 'git', 'rev-parse', 'HEAD').stdout}".strip()))
     first = sh(root, *words, "--runs", "1")
-    assert "ended: 1 experiments" in first.stdout, first.stdout + first.stderr
+    assert "ended: 1 experiment" in first.stdout, first.stdout + first.stderr
     target = root / "wiki/targets/t.md"
     target.write_text(target.read_text().replace("repeats: 3", "repeats: 3\nheadroom: none, the last ten levers lost"))
     for n in range(12, 21):

@@ -16,7 +16,7 @@ from kb import KbError, graph, indexes, page, refuted, search, source, store, tr
 from kb.build.pages import Compile, compiled_pages
 from kb.page import Page
 from kb.schema import Finding
-from kb.text import printable
+from kb.text import counted, printable
 
 # From here on a build takes long enough to say what it does.
 _TELL_FROM = 200
@@ -310,7 +310,7 @@ def _sync_pages(
     db.executemany("delete from page where path = ?", gone)
     todo = (*change.added, *change.changed)
     if len(todo) >= _TELL_FROM:
-        note(f"reading {len(todo)} pages")
+        note(f"reading {counted(len(todo), 'pages')}")
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
         for results, facts, statements, notes, parts, chunks in compile(todo):

@@ -36,6 +36,8 @@ class _Parser(argparse.ArgumentParser):
             known = [o for action in self._actions for o in action.option_strings]
             what = "no such option" if word.startswith("-") else "one word too many:"
             message = f"{what} '{word}'{_meant(word.partition('=')[0], known)}"
+            if os.path.isdir(word) and not os.path.samefile(word, "."):
+                message += f"; kb works on the folder that it is called in: `cd {word}` first"
         self.exit(
             MISUSE, printable(f"{self.prog}: {message}; `{self.prog} --help` says more") + "\n"
         )

@@ -23,7 +23,7 @@ from kb.run.evidence import Evidence
 from kb.run.reasons import percent
 from kb.run.rules import Ruling
 from kb.schema import Verdict
-from kb.text import one_line
+from kb.text import counted, one_line
 
 _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
@@ -119,7 +119,11 @@ def _ruled(
     elif remarks.overrule:
         case = Case(stub, None, Evidence(""), _UNMEASURED)
     else:
-        count = f"an attempt was cut off after {len(attempt.samples)} samples" if attempt else ""
+        count = (
+            f"an attempt was cut off after {counted(len(attempt.samples), 'samples')}"
+            if attempt
+            else ""
+        )
         raise KbError(
             f"{path}: {count or 'nothing is measured yet'}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )

@@ -147,7 +147,8 @@ def show(
 
 _HINTS = {
     "no-audit": "`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows",
-    "parent-unmeasured": "a record is judged beside the parent's of the same day: `--again --record FILE --record-parent FILE`",
+    "parent-unmeasured": "mend the benchmark, or `metric:` of the target page, and measure anew (`run --again`, once it is filed a new experiment); a record is "
+    "judged beside the parent's of the same day: `--again --record FILE --record-parent FILE`",
     "protected-file": "a build file that the change is meant to edit is named in the proposal's text, and its lines that build the benchmark "
     "stay; what stands under `allowed:` of the target is free; a benchmark changed on purpose is another `base:`",
 }

@@ -35,7 +35,7 @@ from kb.run.direction import words_of
 from kb.run.measure import MOST_NAMES, without_secrets
 from kb.run.noise import TIMED
 from kb.run.rules import ruling_of
-from kb.text import cut, number_text, one_line
+from kb.text import counted, cut, number_text, one_line
 
 _KEEP_PROFILE = 4 << 20
 
@@ -59,7 +59,7 @@ def run(
         repository = worktree.top_of(folder)
         if attempt and not choice.more:
             note(
-                f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
+                f"going on with attempt {attempt.plan.number}: {counted(len(attempt.samples), 'samples')} there; --again starts another"
             )
         plan = (
             attempt.plan

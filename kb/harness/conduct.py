@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kb import grouped
 from kb.harness.templates import skill_texts
 from kb.store import json_of
-from kb.text import one_line
+from kb.text import counted, one_line
 from kb.verbs.registry import verbs
 
 # The steps of one experiment, in order, by the command that is each step's mark; `experiment try` holds all but the first.
@@ -266,7 +266,7 @@ def lines_of(conducts: Iterable[Conduct], proposals: Iterable[str]) -> list[str]
     lines = []
     for c in conducts:
         lines += [
-            f"{c.harness}: {c.sessions} sessions, {c.experiments} experiments, {c.compactions} compactions, {c.refused} proposals refused",
+            f"{c.harness}: {counted(c.sessions, 'sessions')}, {counted(c.experiments, 'experiments')}, {counted(c.compactions, 'compactions')}, {counted(c.refused, 'proposals')} refused",
             *(f"{n:>6}  kb {w:<20} {c.tokens.get(w, 0):>9} tokens before it" for w, n in c.commands.items()),
             *(f"{n:>6}  skill {name}" for name, n in c.skills.items()),
             *(f"{n:>6}  experiments without `kb {step}`" for step, n in c.skipped.items()),

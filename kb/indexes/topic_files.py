@@ -11,6 +11,7 @@ from kb.indexes.render import cell, href, index_file, link, rest, run_table, tab
 from kb.indexes.topics import Topic
 from kb.schema import FAILED, PAGE_TYPES, Verdict
 from kb.store import Kept, digest_of, row_of, to_json
+from kb.text import counted
 from kb.trail import Facts
 
 _MOST_PAGES, _MOST_FIGURES, _MOST_EXPERIMENTS = 14, 10, 12
@@ -75,7 +76,7 @@ def _known(row: Mapping, material: Material) -> str:
     """A topic that no run pulls: an untried mechanism, or pages about how the loop is run. Which of them, the links cannot tell."""
     runs = sum(path in material.runs for path in material.graph.backlinks.get(row["hub"], ()))
     cited = f"; {runs} runs link it" if runs > 1 else "; 1 run links it" if runs else ""
-    return f"- {_named(row)}: {len(row['pages'])} pages{cited}"
+    return f"- {_named(row)}: {counted(len(row['pages']), 'pages')}{cited}"
 
 
 def topic_row(topic: Topic, material: Material) -> dict:
@@ -186,8 +187,8 @@ def catalog_files(material: Material) -> dict[str, bytes]:
     parts = material.kept.each(
         "catalog", inputs, tuple[str, bytes], lambda name: _catalog_part(name, by_type[name])
     )
-    counted = ", ".join(f"{len(by_type[t])} {t}" for t in order)
-    lead = f"{sum(map(len, by_type.values()))} pages: {counted}."
+    types = ", ".join(f"{len(by_type[t])} {t}" for t in order)
+    lead = f"{counted(sum(map(len, by_type.values())), 'pages')}: {types}."
     twin = b",\n".join(rows for _, (_, rows) in sorted(parts.items()))
     return {
         "catalog.md": index_file("Catalog", lead, (text for text, _ in parts.values())),
@@ -200,7 +201,9 @@ def _catalog_part(name: str, pages: list[tuple[str, str, str, str]]) -> tuple[st
     lines = [f"## {name} ({len(pages)})", ""]
     if name == "catalog":
         folders = Counter(path.rpartition("/")[0] for path, *_ in pages)
-        lines += [f"- `{folder}/`: {count} pages" for folder, count in sorted(folders.items())]
+        lines += [
+            f"- `{folder}/`: {counted(count, 'pages')}" for folder, count in sorted(folders.items())
+        ]
     else:
         lines += [
             f"- [{cell(title, 90)}]({href(path)}){f' ({date})' if date else ''}{f': {cell(gist, 140)}' if gist else ''}"

@@ -22,7 +22,7 @@ from kb.ingest.settling import Settlement, settle_answer
 from kb.ingest.tasks import Drafts, task_named
 from kb.model import Endpoint, ModelError, Prompt
 from kb.model.command import printed_by
-from kb.text import number_of, numbers_in, sentences_of, unit_of
+from kb.text import counted, number_of, numbers_in, sentences_of, unit_of
 
 Answerer = Callable[[Packet, tuple[str, ...]], ReplyAttempt]
 
@@ -224,7 +224,7 @@ def answered(
                 done = settle_answer(layout, db, packet, reply, today=today)
                 settled.append(done)
                 note(
-                    f"{packet.id}: {done.state}; {len(done.admitted)} claims entered, {len(done.rejected)} did not"
+                    f"{packet.id}: {done.state}; {counted(len(done.admitted), 'claims')} entered, {len(done.rejected)} did not"
                 )
     left = sum(is_open(layout, p.id) for t in tasks for p in queued(layout, task=t))
     failures = tuple(f"{name}: {reason}" for name, reason in failed.items())

@@ -12,7 +12,7 @@ from kb.lint.registry import all_rules
 from kb.lint.report import Habit, Report
 from kb.schema import Finding, Level
 from kb.store import digest_of
-from kb.text import cut, one_line
+from kb.text import counted, cut, one_line
 
 # Of each kind of finding the short answer names so many places, the pages with most of it first.
 _WORST, _MOST_WORDS = 3, 6
@@ -36,9 +36,12 @@ def _lines(report: Report, limit: int) -> Iterator[str]:
 
 
 def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
-    """A line a kind, errors first: how many, then (where findings are not listed) what is habit and the worst places."""
+    """A line a kind, errors first and form last: how many, then (where findings are not listed) what is habit and the worst places."""
     kinds = grouped((f.code, f) for f in report.findings)
-    ranked = sorted(kinds, key=lambda code: (report.levels[code], -len(kinds[code]), code))
+    # What pages lack by habit is a matter of form, and comes behind what is broken or contradicts itself.
+    form = {code for code in kinds if all_rules()[code].habit}
+    order = lambda code: (report.levels[code], code in form, -len(kinds[code]), code)  # noqa: E731
+    ranked = sorted(kinds, key=order)
     # Kinds that the same pages lack are one line.
     lines = grouped((code if listed else _lacking(kinds[code]), code) for code in ranked)
     for code, *others in lines.values():
@@ -112,7 +115,7 @@ def _sum(report: Report, limit: int | None) -> str:
     known = f"; {report.known} more are known in the baseline" if report.known else ""
     more = "" if limit is not None else "; --all prints each, --code CODE one kind"
     warnings = len(report.findings) - report.errors
-    return f"{report.errors} errors, {warnings} warnings in {pages} pages{known}{more}"
+    return f"{counted(report.errors, 'errors')}, {counted(warnings, 'warnings')} in {counted(pages, 'pages')}{known}{more}"
 
 
 def json_text(report: Report) -> str:

@@ -20,7 +20,7 @@ from kb.experiments.worktree import dirt_of, git, own_folders
 from kb.model import ModelError
 from kb.model.command import printed_by
 from kb.slices.tokens import tokens_of
-from kb.text import cut, one_line
+from kb.text import counted, cut, one_line
 from kb.verbs import FINE, Caller
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     """Lines of the experiments since the loop was begun, why it ended, and the tokens."""
     target = target_named(caller.layout, request.target)
     repo = repository_of(caller.layout, target)
-    begun = f"{request.agent}, for {request.runs} experiments, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
+    begun = f"{request.agent}, for {counted(request.runs, 'experiments')}, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
     ledger = log_of(
         caller.layout, request.target, now=caller.now, begun=begun, afresh=request.afresh
     )
@@ -165,7 +165,7 @@ def _end(loop: Drive, failures: int) -> str:
     minutes = sum(minutes for _, minutes, _ in ledger.entries)
     tokens = sum(tokens for _, _, tokens in ledger.entries)
     reasons = {
-        f"{count} experiments": count >= request.runs,
+        counted(count, "experiments"): count >= request.runs,
         f"{request.minutes:g} minutes": minutes > request.minutes,
         f"{request.tokens} tokens": 0 < request.tokens <= tokens,
         f"the agent brought nothing to measure {failures} times in a row": failures >= _FAILURES,

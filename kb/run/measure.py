@@ -67,7 +67,8 @@ class MetricLines:
         if spoiled:
             return f"{spoiled[-1]} is no finite number"
         if metric and metric not in self.values:
-            return f"it exited with 0 but printed no `METRIC {metric}=...` line"
+            named = f"; it printed {', '.join(sorted(self.values)[:8])}" if self.values else ""
+            return f"it exited with 0 but printed no `METRIC {metric}=...` line{named}"
         return "" if self.values else "it exited with 0 but printed no METRIC line"
 
 

@@ -31,6 +31,7 @@ from kb.site.wiki_pages import (
     ways_of,
     wiki_frames,
 )
+from kb.text import counted
 
 __all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
 
@@ -91,7 +92,7 @@ def publish(
             key = f"{shell.digest} {frame.key} {frame.title}"
             wanted[frame.place] = key, partial(shell.page, frame)
         stale = sum(had.is_stale(target, f.place, wanted[f.place][0]) for f in site.frames)
-        note(f"rendering {stale} of {len(site.frames)} pages")
+        note(f"rendering {stale} of {counted(len(site.frames), 'pages')}")
         missing = shell.missing_page().encode("utf-8", "replace")
         wanted["404.html"] = shell.digest, lambda: missing
         now = Built(inputs, site.stamps, len(site.frames))

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from kb.run.quantity import number_text
 from kb.site.runs import RunRow, figure
+from kb.text import counted
 from kb.trail.progress import Progress
 
 WIDE, HIGH, LEFT, _BELOW = 640, 200, 58, 24
@@ -31,7 +32,11 @@ def climb_of(
         share = (min(max(value, low), high) - low) / (high - low)
         return round(8 + (HIGH - _BELOW - 16) * (1 - share), 1)
 
-    best, band, label = progress.frontier, None, f"{progress.metric} of {len(shown)} runs"
+    best, band, label = (
+        progress.frontier,
+        None,
+        f"{progress.metric} of {counted(len(shown), 'runs')}",
+    )
     if best:
         width = abs(best.value) * (progress.band or 0)
         band = (height(best.value + width), height(best.value - width)) if width else None

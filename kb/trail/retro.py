@@ -13,6 +13,7 @@ from kb.graph import generations, longest_chain
 from kb.run.noise import least_effect_text
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
+from kb.text import counted
 from kb.trail.facts import Facts
 from kb.trail.frontier import kept
 from kb.trail.levers import key_of
@@ -187,7 +188,7 @@ headroom: unknown
 
 # Retrospective: {target} as of {date}
 
-{runs} experiments: {counts}; {failed:.0%} failed.
+{runs}: {counts}; {failed:.0%} failed.
 
 {frontiers}
 
@@ -252,7 +253,7 @@ def markdown_of(
     return _PAGE.format(
         target=retro.target,
         date=date,
-        runs=retro.runs,
+        runs=counted(retro.runs, "experiments"),
         counts=", ".join(f"{n} {name}" for name, n in retro.counts.items()),
         failed=retro.failed_share,
         frontiers="\n".join(_frontier(p, link) for p in standing.progress if p.frontier),
@@ -275,10 +276,10 @@ def _tree_lines(retro: Retro, runs: dict[str, Facts], link: Callable[[str], str]
     closed = {t.name for t in retro.topics if t.closed}
     for t in retro.tree:
         state = "; closed" * (t.name in closed)
-        yield f"- **{_plain(t.name)}** ({len(t.paths)} runs: {t.supported} supported, {t.failed} failed{state})"
+        yield f"- **{_plain(t.name)}** ({counted(len(t.paths), 'runs')}: {t.supported} supported, {t.failed} failed{state})"
         yield from (f"  - {_run(runs[path], link)}" for path in t.paths)
     if retro.alone:
-        yield f"- alone ({len(retro.alone)} runs)"
+        yield f"- alone ({counted(len(retro.alone), 'runs')})"
         yield from (f"  - {_run(runs[path], link)}" for path in retro.alone)
 
 

@@ -7,6 +7,7 @@ from kb import KbError, store
 from kb.claims import Claim, Conflict, about, conflicts, readable_claims
 from kb.ingest.admission import wiki_of
 from kb.ingest.filing import withdrawn
+from kb.text import counted
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 
 
@@ -29,7 +30,7 @@ def run(request: ListClaims, caller: Caller) -> Result:
     chosen = about(held, " ".join(request.subject)) if request.subject else held
     shown, pairs = () if request.conflicts else chosen, conflicts(chosen)
     value = {"claims": shown, "conflicts": pairs, "withdrawn": gone, "damaged": damaged}
-    lines = [f"{gone} claims were withdrawn"] if gone else []
+    lines = [f"{counted(gone, 'claims')} withdrawn"] if gone else []
     lines += [*map(_claim_text, shown), *map(_conflict_text, pairs), *damaged]
     text = "\n".join(lines) or "no claim on file says anything of it"
     return Result(value, text, FINDINGS if pairs or damaged else FINE)

@@ -6,7 +6,7 @@ from kb import KbError, store, trail
 from kb.experiments.stub import stub_at
 from kb.run.quantity import unit_beside
 from kb.schema import Verdict
-from kb.text import cut, number_text
+from kb.text import counted, cut, number_text
 from kb.trail import Facts
 from kb.trail.outcomes import subject_of
 from kb.verbs import Caller, Result, option
@@ -47,7 +47,9 @@ def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
     first = max(0, end - request.last)
     lines = (_line(caller.layout, e, one_target=bool(request.target)) for e in fitting[first:end])
     if not fitting:
-        caller.talk(f"none of {len(listed)} experiments fits" if listed else "no experiments")
+        caller.talk(
+            f"none of {counted(len(listed), 'experiments')} fits" if listed else "no experiments"
+        )
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
     records = [_record(e) for e in fitting]

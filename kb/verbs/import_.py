@@ -82,6 +82,6 @@ def run(request: ImportRuns, caller: Caller) -> Result:
         "pages": report.pages,
     }
     filed = f"{counted(len(report.pages), 'runs')} filed, {report.known} known already; receipt {report.receipt}"
-    same = f"nothing new: {report.known} runs, all known already"
+    same = f"nothing new: {counted(report.known, 'runs')}, all known already"
     text = filed if report.pages else same if report.known else _NOTHING
     return Result(value, text)

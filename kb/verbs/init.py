@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, page, store
+from kb.text import counted
 from kb.trail.declared import runs_among
 from kb.verbs import Caller, Result, flag, option
 
@@ -144,11 +145,11 @@ def _wiki_of(root: Path, path: str) -> tuple[str, str]:
     if (root / ".obsidian").is_dir() or not best or counts[best] * 2 <= whole:
         return (
             ".",
-            f'the pages are the {whole} markdown files of this folder (wiki = "." in kb.toml)\n',
+            f'the wiki is this folder with {counted(whole, "markdown files")} (wiki = "." in kb.toml)\n',
         )
     return (
         best,
-        f'the pages are the {counts[best]} markdown files of {best}/ (wiki = "{best}" in kb.toml)\n',
+        f'the wiki is {best}/ with {counted(counts[best], "markdown files")} (wiki = "{best}" in kb.toml)\n',
     )
 
 

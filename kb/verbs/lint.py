@@ -6,6 +6,7 @@ from functools import partial
 
 from kb import KbError, lint, store
 from kb.lint import Matter, Mend, Rule, outputs
+from kb.text import counted
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several, text_result
 
 FORMATS = ("text", "json", "github", "sarif")
@@ -75,7 +76,9 @@ def run(request: Lint, caller: Caller) -> Result:
 def _baseline(matter: Matter, caller: Caller) -> Result:
     report = lint.lint(matter)
     store.write(matter.layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
-    what = f"recorded {len(report.findings)} findings in {lint.BASELINE_NAME}; commit it"
+    what = (
+        f"recorded {counted(len(report.findings), 'findings')} in {lint.BASELINE_NAME}; commit it"
+    )
     caller.talk(f"{what}: from now on only new ones are reported")
     return text_result()
 
@@ -84,7 +87,9 @@ def _mended(mends: list[Mend], caller: Caller, request: Lint) -> Result:
     """The diff of a dry run; else the pages are written, and what is left is told."""
     done = mends if request.dry_run else lint.write(caller.layout, mends)
     verb = "would mend" if request.dry_run else "mended"
-    caller.talk(f"{verb} {sum(len(m.done) for m in done)} findings in {len(done)} pages")
+    caller.talk(
+        f"{verb} {counted(sum(len(m.done) for m in done), 'findings')} in {counted(len(done), 'pages')}"
+    )
     if request.dry_run:
         return text_result("".join(mend.diff() for mend in mends))
     return run(replace(request, fix=False), caller)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kb import store
 from kb.ingest import queue
 from kb.ingest.settling import Settlement, ruling_of, settle_answer
+from kb.text import counted
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option
 
 _NEXT = {
@@ -57,7 +58,7 @@ def run(request: AnswerPacket, caller: Caller) -> Result:
         for key, names in shown.items()
     }
     value = {"packet": done.packet, "state": done.state, **rows, "pages": done.pages}
-    counts = f"{len(done.admitted)} claims entered, {len(done.rejected)} did not"
+    counts = f"{counted(len(done.admitted), 'claims')} entered, {len(done.rejected)} did not"
     lines = [f"{done.packet}: {done.state}; {counts}", *(f"wrote {page}" for page in done.pages)]
     lines += [
         f"{'undecided' if r.undecided else 'returned'}: {r.claim or r.page or 'the reply'}\n    {r.reason}"

@@ -10,7 +10,7 @@ from kb.refuted.gate import Gate, Proposal
 from kb.research.ideas import Idea, ideas_of
 from kb.research.techniques import techniques_in
 from kb.source import fence_for, visible
-from kb.text import one_line
+from kb.text import counted, one_line
 from kb.trail import experiments
 from kb.trail.frontier import kept
 from kb.trail.standing import target_page
@@ -76,7 +76,7 @@ def run(request: ResearchIdeas, caller: Caller) -> Result:
     value = {"target": target, "ideas": listed, "left_out": left_out, "pages": written}
     tail = f"; {left_out} left out, all set already" if left_out else ""
     lines = [*map(_text, listed), *(f"written: {page}" for page in written)]
-    return Result(value, "\n".join([*lines, f"{len(listed)} ideas for {target}{tail}"]))
+    return Result(value, "\n".join([*lines, f"{counted(len(listed), 'ideas')} for {target}{tail}"]))
 
 
 def _text(item: CheckedIdea) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kb.research.freshness import Freshness, freshness_of
 from kb.research.jobs import JobOutcome, journal_of
 from kb.source import Source, damaged_sources, sources
-from kb.text import head_of, one_line
+from kb.text import counted, head_of, one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 from kb.verbs.research_access import Reach, session_of
 
@@ -64,7 +64,9 @@ def _lines(
     moved = [o for o in origins if o.state != "same"]
     lines += [f"{o.state:<8}  sources/{o.source}  {o.note}" for o in moved]
     lines += [f"at their origins: {_counts(origins)}"] if origins else []
-    lines.append(f"{len(listed)} sources; asked for here: {_counts(jobs) or 'nothing yet'}")
+    lines.append(
+        f"{counted(len(listed), 'sources')}; asked for here: {_counts(jobs) or 'nothing yet'}"
+    )
     return lines
 
 

@@ -8,6 +8,7 @@ from kb import KbError, store
 from kb.ingest.queue import WAITS, Answers, all_answers, answers_to, forget, packet_at
 from kb.ingest.settling import settle
 from kb.ingest.tasks import Comparison, Duplicate, read_reply, task_named
+from kb.text import counted
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
 _DECIDE = "`kb review ID --again` asks a packet anew, `--admit` lets in what rules only doubt"
@@ -71,4 +72,4 @@ def _admitted(name: str, caller: Caller) -> str:
         done = settle(caller.layout, db, packet, kept, today=caller.today, decided=True)
     caller.build()
     wrote = "".join(f"; wrote {page}" for page in done.pages)
-    return f"{name}: {len(done.admitted)} claims entered{wrote}"
+    return f"{name}: {counted(len(done.admitted), 'claims')} entered{wrote}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb import needing, store
+from kb.text import counted
 from kb.verbs import Caller, Result, option, text_result
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def render(caller: Caller, *, out: Path | None) -> Path:
     caller.talk(
         f"{report.pages} pages: nothing changed since they were built"
         if report.fresh
-        else f"{report.pages} pages: {report.rendered} rendered, {report.written} files written, {report.removed} removed"
+        else f"{counted(report.pages, 'pages')}: {report.rendered} rendered, {counted(report.written, 'files')} written, {report.removed} removed"
     )
     return out or caller.layout.site / "html"
 
