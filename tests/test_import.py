@@ -464,14 +464,6 @@ def test_a_log_and_a_leaderboard_import_as_what_they_show(runs, tmp_path_factory
         assert sorted(map(shown, again(export.exported(runs, "leaderboard"), "leaderboard", tmp_path_factory))) == sorted(map(shown, kept))
 
 
-@pytest.mark.parametrize("values", [(2.0, 1.0, 1.0), (3.0, 1.0, 2.0)])
-def test_neither_numbers_of_runs_nor_memory_beside_a_time_are_what_rows_go_on_from(values, tmp_path_factory):
-    head = "| rank | exp | latency_ms | peak_mb | desc |\n|---|---|---|---|---|\n"
-    rows = sorted((value, n, float(n)) for n, value in enumerate(values, 1))
-    text = head + "".join(f"| {rank} | {n} | {value} | {peak} | tile {n} |\n" for rank, (value, n, peak) in enumerate(rows, 1))
-    assert [(r.label, r.primary, r.value) for r in again(text, "leaderboard", tmp_path_factory)] == [(str(n), "latency_ms", value) for n, value in enumerate(values, 1)]
-
-
 def test_an_export_is_known_where_it_came_from_and_new_elsewhere(base, log, make_base, kb_command, tmp_path):
     bring(base, log)
     out = tmp_path / "out.jsonl"

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Literal
 
 from kb import languages
+from kb.formats.outline import CLAUSES
 from kb.formats.reading import Ask, moment, quantity_of
 from kb.run.direction import direction_from, direction_of, is_resource, word_set, words_of
-from kb.run.quantity import bare
+from kb.run.quantity import bare, to_quantity
 from kb.run.record import Outcome
 from kb.run.status import SIGNS, is_status, outcome_of, status_words
 from kb.schema import FIELD_NAMES
@@ -61,11 +62,6 @@ BESIDE = word_set(
     "baseline base ref reference before parent prev previous old cost usd price budget cumulative wall "
     "elapsed launch startup setup queue estimated expected std stddev stderr exit returncode priority"
 )
-# Figures that explain a result rather than being it.
-_DERIVED = word_set(
-    "hit hits miss misses mfu hfu util utilization utilisation occupancy speedup efficiency train training"
-)
-_RAN = word_set("runtime duration")
 _AIM = (
     "score metric metric_after after objective fitness value combined_score combined composite result "
     "metric_value primary_metric"
@@ -155,9 +151,16 @@ class LogColumn:
     @cached_property
     def status_share(self) -> float:
         """Which part of the cells that say anything are words of the status vocabulary."""
-        asks = asks_for(self.name)
+        asks, called = asks_for(self.name), self.key in STATUS
+        # `kept opt-in; recovers half of it`: what follows explains.
         return self.share(
-            lambda c: is_status(c) or self.signed or c == "loss" or asks and answer_of(c)
+            lambda c: (
+                is_status(CLAUSES.split(c, maxsplit=1)[0] if called else c)
+                or self.signed
+                or c == "loss"
+                or asks
+                and answer_of(c)
+            )
         )
 
     @cached_property
@@ -260,8 +263,6 @@ def role_of(column: LogColumn) -> ColumnRole:
         return _role_of_cells(column)
     if known and key not in REASON or is_aim(key) and (numeric or not filled):
         return "metric"
-    if own_word(key) in {*TEXT, *REASON}:
-        return "text"
     if is_setting(column.name) and not _grows(column):
         return "lever"
     if numeric:
@@ -321,51 +322,9 @@ def _role_of_cells(column: LogColumn) -> ColumnRole:
     return "note"
 
 
-def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
-    """Columns that could be what runs are judged by; those that only explain a result where no other is."""
-    known = [
-        c
-        for c in metrics
-        if direction_of(c.name) and not is_resource(c.name) and not BESIDE & key_words(c.name)
-    ]
-    # A tracker tells how long a training ran beside what it came to.
-    beside = _DERIVED | (_RAN if any(is_held_out(c.name) for c in known) else frozenset())
-    known = [c for c in known if c.numeric] or known
-    return [c for c in known if not beside & key_words(c.name)] or known
-
-
 def is_held_out(name: str) -> bool:
     """Whether a figure was measured on data held out from training."""
     return key_of(name).partition("_")[0] in _HELD_OUT
-
-
-def going_on(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]) -> list[str]:
-    """Columns whose rows go on from the row above, which started from what stands before them or came to them: `before | after`."""
-    counted = [c for n, c in columns.items() if roles[n] not in ("rank", "id", "time")]
-    return [
-        after.name
-        for before, after in pairwise(counted)
-        if before.numeric
-        and after.numeric
-        and len({*before.filled}) > 2
-        and is_resource(before.name) == is_resource(after.name)
-        and all(
-            start in (old, new)
-            for start, old, new in zip(before.cells[1:], before.cells, after.cells, strict=False)
-        )
-    ]
-
-
-def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:
-    """The column that runs are judged by, of those that enough rows fill; None where there are none."""
-    keys = {c.key for c in common}
-    after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
-    aims = after or [c for c in common if is_aim(c.key)]
-    own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
-    # What stands alike on every row was set.
-    plain = [c for c in own if any(map(quantity_of, c.cells))]
-    plain.sort(key=lambda c: (len({*c.filled}) == 1, not is_held_out(c.name)))
-    return next(iter(aims or rivals_of(own) or plain or common), None)
 
 
 def ask_in(fields: Mapping[str, str], names: Sequence[str] = ()) -> Ask:
@@ -395,3 +354,19 @@ _UNITS = word_set("ms us µs ns s sec gb mb kb gib mib percent pct tflops gflops
 HEADER_WORDS = (_ID | _CODE | _TIME | STATUS | _STATUS_TOO | {*TEXT}) - word_set(
     "n v step what name number"
 )
+
+
+def looks_like_header(cells: Sequence[str]) -> bool:
+    """Whether a row names columns: distinct words, no number, no status word, and a word that tables of runs use."""
+    keys = [key_of(c) for c in cells]
+    named = [k for k in keys if k]
+    few = len(cells) < 2 or len({*named}) < len(named) or len(named) < len(cells) - 1
+    if few or any(c[:1].isdigit() or len(c) > 60 or to_quantity(c) for c in cells):
+        return False
+    plain = [c for c in cells if not is_status(c)]
+    known = sum(key_of(c) in HEADER_WORDS or bool(direction_of(c)) or is_setting(c) for c in plain)
+    # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
+    worded = plain == [*cells] and all(
+        ch.isalnum() or ch in " .#/%()-_µ`*" for c in cells for ch in c
+    )
+    return known >= 2 or known == 1 and worded

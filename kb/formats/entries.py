@@ -35,7 +35,7 @@ from kb.schema import FIELD_NAMES, Verdict, canonical_verdict, label_kind
 from kb.text.numbers import numbers_in
 
 _ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
-BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+BRACKETS = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _FIELD = re.compile(
     r"[\s>*+-]*([^\W\d_][\w'/@. -]{0,30}?)(?:\s{0,3}\([^)]*\))?\s{0,3}\**\s{0,3}[:：.]\**\s+(.*)$"
 )
@@ -69,8 +69,9 @@ class TextEntry:
 
     @property
     def pieces(self) -> list[str]:
-        """The parts of its title: between dashes and behind colons."""
-        return [x for p in DASHES.split(self.unit.title) for x in p.split(": ")]
+        """The parts of its title: between dashes and behind colons, without settings in braces."""
+        title = BRACKETS.sub(lambda m: m[0] * (m[0][0] != "{"), self.unit.title)
+        return [x for p in DASHES.split(title) for x in p.split(": ")]
 
     @property
     def declared(self) -> str:
@@ -156,8 +157,6 @@ def _decide(entry: TextEntry, text: str) -> bool:
     status = named[2].strip("* ")
     opening = re.split(r"[.;:,!—–→]|\s-\s", status, maxsplit=1)[0].strip("* ")
     word = status_in(status) or (opening if is_status(opening) else "")
-    marks = [mark for mark in MARKS if mark in text[: named.start(2)]]
-    word = marks[0] if marks and outcome_of(word) is Outcome.OTHER else word
     if not word or kind in ("result", "results") and outcome_of(word) is Outcome.OTHER:
         return False
     # `Outcome: REGRESSION`, then `Status: DO NOT USE`: what was done goes before what was seen.

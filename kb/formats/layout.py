@@ -4,24 +4,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from kb.formats.columns import (
+    BESIDE,
     CHECKS,
     DECIDED,
-    HEADER_WORDS,
     NAMING,
     REASON,
     TEXT,
     ColumnRole,
     LogColumn,
-    going_on,
     is_aim,
-    is_setting,
+    is_held_out,
     key_of,
+    key_words,
     outcome_in,
     own_word,
-    primary_of,
-    rivals_of,
     role_of,
     status_weight,
     unit_of,
@@ -34,12 +33,16 @@ from kb.formats.reading import (
     Remark,
     quantity_of,
 )
-from kb.run.direction import Direction, direction_from, direction_of, word_set
-from kb.run.quantity import to_quantity
+from kb.run.direction import Direction, direction_from, direction_of, is_resource, word_set
 from kb.run.record import Outcome, Run
-from kb.run.status import COMPARED, is_status, status_words
+from kb.run.status import COMPARED, status_words
 
 _STEPS = word_set("step epoch global_step")
+# Figures that explain a result rather than being it.
+_DERIVED = word_set(
+    "hit hits miss misses mfu hfu util utilization utilisation occupancy speedup efficiency train training"
+)
+_RAN = word_set("runtime duration")
 # What fields in words are by their names, where another says what was tried.
 _ROLES: Mapping[str, ColumnRole] = {
     **dict.fromkeys(("experiment", "name", "label"), "label"),
@@ -99,6 +102,7 @@ class RecordLayout:
     tells: bool = True
     wins: Mapping[str, Outcome] = field(default_factory=dict)
     doubt: str = ""
+    inferred: str = ""
     ends: frozenset[str] = frozenset()
     blank: str = " -–—"
 
@@ -110,22 +114,6 @@ class RecordLayout:
     def names(self, role: ColumnRole) -> list[str]:
         """Names of the fields of one role."""
         return [n for n, r in self.roles.items() if r is role]
-
-
-def looks_like_header(cells: Sequence[str]) -> bool:
-    """Whether a row names columns: distinct words, no number, no status word, and a word that tables of runs use."""
-    keys = [key_of(c) for c in cells]
-    named = [k for k in keys if k]
-    few = len(cells) < 2 or len({*named}) < len(named) or len(named) < len(cells) - 1
-    if few or any(c[:1].isdigit() or len(c) > 60 or to_quantity(c) for c in cells):
-        return False
-    plain = [c for c in cells if not is_status(c)]
-    known = sum(key_of(c) in HEADER_WORDS or bool(direction_of(c)) or is_setting(c) for c in plain)
-    # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
-    worded = plain == [*cells] and all(
-        ch.isalnum() or ch in " .#/%()-_µ`*" for c in cells for ch in c
-    )
-    return known >= 2 or known == 1 and worded
 
 
 def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> RecordLayout:
@@ -148,9 +136,6 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     roles |= {x.name: "status" for x in deciding}
     if not table.others:
         roles |= _worded(columns, roles, headed=table.headed, decided=decided)
-    for name in going_on(columns, roles)[:1]:
-        table = replace(table, stated=replace(table.stated, metric=table.stated.metric or name))
-        roles[name] = "metric"
     chosen, rivals = _aim_of(columns, roles, ask, table, least=table.least * len(sample))
     primary, stated = chosen.name if chosen else "", table.stated
     others = ", ".join([c.name for c in rivals if c is not chosen][:8])
@@ -170,11 +155,13 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         source,
         table.search or settings and "rank" not in roles.values() and not decided,
         decided or bool(wins),
-        bool(table.others or ledger) or _tells(columns, roles, statuses, headed=table.headed),
+        bool(table.others or ledger)
+        or _tells(columns, roles, statuses, headed=table.headed)
+        and not _contradict([columns[n] for n in statuses]),
         wins,
         doubt if primary and others else "",
-        frozenset(n for n in statuses if columns[n].ends),
-        " " if any(x.signed for x in deciding) else " -–—",
+        ends=frozenset(n for n in statuses if columns[n].ends),
+        blank=" " if any(x.signed for x in deciding) else " -–—",
     )
 
 
@@ -193,7 +180,46 @@ def _aim_of(
         return named, []
     metrics = [c for n, c in columns.items() if roles[n] == "metric"]
     common = [c for c in metrics if len(c.filled) >= least]
-    return primary_of(common), rivals_of(common)
+    chosen = primary_of(common)
+    # Where no name speaks for it, any other figure may be meant.
+    return chosen, rivals_of(common) or common * bool(chosen and not is_aim(chosen.key))
+
+
+def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
+    """Columns that could be what runs are judged by; those that only explain a result where no other is."""
+    known = [
+        c
+        for c in metrics
+        if direction_of(c.name) and not is_resource(c.name) and not BESIDE & key_words(c.name)
+    ]
+    # A tracker tells how long a training ran beside what it came to.
+    beside = _DERIVED | (_RAN if any(is_held_out(c.name) for c in known) else frozenset())
+    known = [c for c in known if c.numeric] or known
+    return [c for c in known if not beside & key_words(c.name)] or known
+
+
+def primary_of(common: Sequence[LogColumn]) -> LogColumn | None:
+    """The column that runs are judged by, of those that enough rows fill; None where there are none."""
+    keys = {c.key for c in common}
+    after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
+    aims = after or [c for c in common if is_aim(c.key)]
+    own = [c for c in common if not is_resource(c.name) and not BESIDE & key_words(c.name)]
+    plain = [c for c in own if any(map(quantity_of, c.cells))]
+    # What stands alike on every row was set, and so are values that come again.
+    plain.sort(key=lambda c: (len({*c.filled}) == 1, not is_held_out(c.name), -len({*c.filled})))
+    rivals = rivals_of(own)
+    chosen = next(iter(aims or rivals or plain or common), None)
+    return chosen and _by_name(chosen, rivals)
+
+
+def _by_name(column: LogColumn, rivals: Sequence[LogColumn]) -> LogColumn:
+    """What is called a result as it stands again under its own name."""
+    figures = _figures(column)
+    return next((c for c in rivals if any(figures) and _figures(c) == figures), column)
+
+
+def _figures(column: LogColumn) -> list[float | None]:
+    return [q and q.value for q in map(quantity_of, column.cells)]
 
 
 def _tells(
@@ -223,6 +249,14 @@ def _tells(
     worded = "text" in roles.values()
     reported = figures or worded and spoken or bool(outcomes - {Outcome.OTHER})
     return reported and not _is_series(columns, roles, worded=worded or bool(statuses))
+
+
+def _contradict(statuses: Sequence[LogColumn]) -> bool:
+    """Whether two columns that decide say opposite things of a row as often as the same: what an option does, not what was decided."""
+    cells = [[outcome_in(c.name, x) for x in c.cells] for c in statuses if c.outcomes >= DECIDED]
+    pairs = [{*p} for one, other in combinations(cells, 2) for p in zip(one, other, strict=True)]
+    decided = [p for p in pairs if p <= DECIDED]
+    return 2 * sum(len(p) > 1 for p in decided) > len(decided)
 
 
 def _is_marked(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]) -> bool:
@@ -295,8 +329,6 @@ def _text_of(
     if named or headed and not decided:
         return named
     worded = [n for n, r in roles.items() if r in ("note", "text") or headed and r == "lever"]
-    if not headed:
-        return max(worded, key=lambda n: sum(map(len, columns[n].cells)), default="")
     several = [
         n
         for n in worded

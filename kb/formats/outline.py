@@ -63,11 +63,16 @@ def closing(texts: Sequence[str]) -> str:
     return ""
 
 
+def _is_order(text: str) -> bool:
+    """Whether a text tells what to do: an order (`drop the cast`) is a title where more follows."""
+    words = text.lower().split()
+    return len(words) > 2 and words[0] in _ORDERS
+
+
 def _decides(clause: str) -> bool:
-    """Whether a clause says what was done, in few words: an order (`drop the cast`) is a title where more follows."""
+    """Whether a clause says what was done, in few words."""
     words = clause.lower().split()
-    order = len(words) > 2 and words[0] in _ORDERS
-    few = 0 < len(words) < 6 and not order and not any(map(str.isdigit, clause))
+    few = 0 < len(words) < 6 and not _is_order(clause) and not any(map(str.isdigit, clause))
     outcome = outcome_of(clause) if few else Outcome.OTHER
     # `guard-fail tails`: what becomes of a gate is told by the first word or the last.
     inner = {*map(outcome_of, (words[0], words[-1]))} == {Outcome.OTHER} if words else True
@@ -237,7 +242,7 @@ def day_of(heading: str) -> str:
 def status_of(heading: str) -> str:
     """The status that a heading is and nothing else: `Kept`, `Planned`, `Performance rejections`, `What failed`, `测了但否决的改动`."""
     heading = heading.partition(" (")[0]
-    if len(heading) > 39 or DASHES.search(heading):
+    if len(heading) > 39 or DASHES.search(heading) or _is_order(heading):
         return ""
     outcome, begun = outcome_of(heading), status_words(heading) not in NOT_BEGUN
     neither = is_status(heading) and outcome_verdict(heading) is Verdict.INCONCLUSIVE

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
 from statistics import stdev
 from typing import TypeVar
 
@@ -27,13 +26,14 @@ from kb.formats.columns import (
     own_word,
     unit_of,
 )
+from kb.formats.evidence import head_of, informed
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.outline import CLAUSES, closing
 from kb.formats.reading import Ask, Remark, Segment, moment, quantity_of, split_sample
 from kb.run.direction import direction_of, word_set, words_of
 from kb.run.quantity import bare, is_sentinel, to_float
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
-from kb.run.status import fault_of, is_status, outcome_of, status_words
+from kb.run.status import fault_of, is_status, outcome_of
 from kb.store import json_of
 from kb.text.units import unit_of as known_unit
 
@@ -47,10 +47,6 @@ _NO_RUN = "an object that is no run (no status, no number and measurement); skip
 # One word in front of what is said of a run.
 _OPENING = re.compile(r"\W*(\w+)(?:\s*:|\s+[—–-])\s")
 _NO_CODE = word_set("none tbd head n/a -")
-# What a row sums up rather than ran.
-_TOTALS = word_set(
-    "total totals sum summe gesamt average mean avg median best overall 合计 总计 итого somme totale"
-)
 # Fields of a run that a role fills by its first cell; further cells of it are notes.
 _FIELDS = {
     **{"id": "label", "text": "description", "reason": "reason", "code": "code", "time": "created"},
@@ -185,7 +181,7 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         outcome = Outcome.OTHER if layout.statuses else None
         return _undeclared(record, layout) or (next(filter(None, stated.values()), ""), outcome)
     name, status = next(iter(cells.items()))
-    outcome = layout.wins.get(status_words(status)) or outcome_in(name, status)
+    outcome = layout.wins.get(head_of(status)) or outcome_in(name, status)
     answered = outcome is not outcome_of(bare(status)) and not layout.wins
     if outcome is Outcome.DISCARDED and name in layout.ends:
         # `KILLED` in a column of states says how the run ended.
@@ -259,6 +255,8 @@ def events_of(
         sample = [e for e in begun if isinstance(e, Record)]
         names = table.names or list(dict.fromkeys(n for r in sample for n in r.cells))
         layout, attempt = _interpreted(replace(table, names=names), sample, ask)
+        runs = [*filter(attempt, sample)]
+        layout = informed(layout, runs, [_decided(r, layout)[1] for r in runs])
         keys = (layout.primary, () if layout.primary else tuple(map(key_of, names)))
         here = _labels(sample, layout)
         anew = here[0] in labels or layout.ranked and here[0] in _FIRST if here else False
@@ -270,14 +268,15 @@ def events_of(
             message = "a further table of the same metric; read as one segment with the one above"
             yield Remark(message, table.line)
         else:
-            yield _segment_of(table, [*filter(attempt, sample)], layout, index)
+            yield _segment_of(table, runs, layout, index)
         doubts = {
             layout.doubt: bool(layout.doubt) and not further,
+            layout.inferred: bool(layout.inferred),
             "no rows below the header: 0 runs": bool(table.names) and not sample,
             UNTOLD: not layout.tells,
         }
         yield from (Remark(doubt, table.line) for doubt, holds in doubts.items() if holds)
-        for event in _in_order(events, layout):
+        for event in events:
             if isinstance(event, Record) and attempt(event) and layout.tells:
                 yield from _run_or_remark(event, layout, index, file=file, kind=kind)
             elif isinstance(event, Remark):
@@ -336,28 +335,12 @@ def _is_run(record: Record, layout: RecordLayout, shared: set[str]) -> bool:
     return bool(filled & (shared | {*layout.names("id")}))
 
 
-def _in_order(events: Iterable[Record | Remark], layout: RecordLayout) -> Iterable[Record | Remark]:
-    """Records as they were run: a leaderboard, which stands by rank, by their number."""
-    name = next(iter(layout.names("id")), "")
-    if not layout.ranked or not name:
-        return events
-    rows = [*events]
-    numbers = [r.cells.get(name, "") if isinstance(r, Record) else "0" for r in rows]
-    counted = all(n.isdecimal() for n in numbers)
-    if not counted:
-        return rows
-    return [r for _, r in sorted(zip(map(int, numbers), rows, strict=True), key=itemgetter(0))]
-
-
 def _run_or_remark(
     record: Record, layout: RecordLayout, segment: int, *, file: str, kind: str
 ) -> Iterator[Run | Remark]:
     """A run, and what is doubtful about it; or why a record is none."""
     if record.whole:
         yield record.whole
-        return
-    if _sums_up(record, layout):
-        yield Remark("a row that sums up the others; skipped", record.line.number)
         return
     run = run_of(record, layout, file=file, kind=kind, segment=segment)
     content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
@@ -375,11 +358,3 @@ def _run_or_remark(
         message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
         yield Remark(message, record.line.number)
     yield run
-
-
-def _sums_up(record: Record, layout: RecordLayout) -> bool:
-    """Whether a row is a total: nothing numbers it, and it is called one."""
-    marks = [record.cells.get(n, "") for role in ("id", "code", "time") for n in layout.names(role)]
-    called = next((c for c in record.cells.values() if c.strip(" *_")), "")
-    named = _TOTALS.intersection(status_words(called).split("_")[:1])
-    return bool(named) and not any(m.strip(" -–—") and m != called for m in marks)

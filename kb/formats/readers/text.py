@@ -17,12 +17,10 @@ from pathlib import Path
 from kb import grouped
 from kb.formats.columns import (
     DAYS,
-    LogColumn,
     is_aim,
     is_held_out,
     key_of,
     key_words,
-    status_weight,
 )
 from kb.formats.entries import (
     BRACKETS,
@@ -78,7 +76,9 @@ def tables_of(path: Path) -> list[RecordTable]:
             day, aside = day_of(heading) or day, heading.partition(" (")[2].removesuffix(")")
             # `Changes that paid off (applied)`.
             above = {level: word for level, word in above.items() if level < block.level}
-            own = status_of(heading) or aside * (outcome_of(aside) in DECIDED)
+            # `(ALL FAILED)`: how much of it stands before the word.
+            last = status_of(aside.rpartition(" ")[2]) * (aside.count(" ") == 1)
+            own = status_of(heading) or aside * (outcome_of(aside) in DECIDED) or last
             status = above[block.level] = own or next(reversed(above.values()), "")
         elif block.kind == "paragraph":
             prose = prose if len(prose) > 20_000 else f"{prose} {block.plain}"
@@ -148,8 +148,22 @@ def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]
             for n, t in first.items()
             if n not in chosen and board.primary in n and alike[n][0].status
         }
+    chosen = _of_one_trail(chosen)
     kept = [(t, chosen.get(tuple(t.names))) for t in tables]
     return [replace(t, layout=layout) for t, layout in kept if layout]
+
+
+def _of_one_trail(
+    layouts: dict[tuple[str, ...], RecordLayout],
+) -> dict[tuple[str, ...], RecordLayout]:
+    """Layouts by header; beside tables that mark their runs one that marks none and shares no column tells of other things."""
+    marked = {
+        name
+        for names, x in layouts.items()
+        if {"id", "code", "rank"} & {*x.roles.values()}
+        for name in names
+    }
+    return {n: x for n, x in layouts.items() if not marked or marked & {*n}}
 
 
 def read_tables(path: Path, ask: Ask) -> Iterator[Event]:
@@ -202,20 +216,13 @@ def _record(entry: TextEntry, figures: dict[str, str], *, tabled: bool) -> Recor
 
 
 def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Record]:
-    """Entries as records. A column of statuses goes before what single lines close with, unless most declare one by themselves."""
+    """Entries as records."""
     figures = [
         {n: e.fields[n] for n in columns if n in e.fields} | spoken
         for e, spoken in zip(entries, with_spoken(entries), strict=True)
     ]
     tabled = bool(columns)
-    records = [_record(e, f, tabled=tabled) for e, f in zip(entries, figures, strict=True)]
-    declared = 2 * sum(bool(e.declared) for e in entries) > len(entries)
-    if not declared and any(
-        status_weight(LogColumn(n, [f.get(n, "") for f in figures])) for n in columns
-    ):
-        for record in records:
-            record.cells.pop("status", None)
-    return records
+    return [_record(e, f, tabled=tabled) for e, f in zip(entries, figures, strict=True)]
 
 
 def _tells(entries: Sequence[TextEntry]) -> bool:

@@ -11,8 +11,8 @@ from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 
-from kb.formats.columns import ABSENT, NAMING, ask_in, key_of
-from kb.formats.layout import Record, RecordTable, looks_like_header
+from kb.formats.columns import ABSENT, NAMING, ask_in, key_of, looks_like_header
+from kb.formats.layout import Record, RecordTable
 from kb.formats.readers.jsonl import opens_json
 from kb.formats.reading import (
     Ask,
@@ -199,14 +199,8 @@ def _names(header: list[str], rows: list[list[str]]) -> tuple[list[str], str]:
         return by_place, f"no header line; {_NO_NAMES}"
     if 3 * widths[len(header)] >= widths[width] and _fits(header, rows):
         return header, ""
-    message = f"the header names {len(header)} columns, the rows have {width}"
-    if len(header) == width:
-        message = "the header does not fit the rows"
-    # A column that was added without a name stands behind the first, before columns that keep their places from the right, or at the end.
-    right, left = ([header[0], "col2", *header[1:]], header[:width] + by_place[len(header) :])
-    for side, guess in {"right": right, "left": left}.items() if len(header) != width else ():
-        if len(guess) == width and "status" in map(key_of, guess) and _fits(guess, rows):
-            return guess, f"{message}; read from the {side}"
+    wide = f"the header names {len(header)} columns, the rows have {width}"
+    message = wide if len(header) != width else "the header does not fit the rows"
     return by_place, f"{message} (its status column holds no statuses); {_NO_NAMES}"
 
 
