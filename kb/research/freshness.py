@@ -3,7 +3,7 @@
 Refuses to capture: it says what changed, and the command that captured it brings the rest.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb import KbError
@@ -26,18 +26,12 @@ class Freshness:
     note: str
 
 
-def newest(listed: Iterable[Source]) -> tuple[Source, ...]:
-    """Sources that no later capture of the same origin replaced."""
-    listed = tuple(listed)
-    replaced = {s.previous for s in listed}
-    return tuple(s for s in listed if s.id not in replaced)
-
-
 def freshness_of(
-    session: NetworkSession, listed: Iterable[Source], *, api: str = API, rest: str = REST
+    session: NetworkSession, listed: Sequence[Source], *, api: str = API, rest: str = REST
 ) -> Iterator[Freshness]:
     """The newest capture of each origin beside what the origin gives now, by id."""
-    listed = newest(listed)
+    replaced = {s.previous for s in listed}
+    listed = [s for s in listed if s.id not in replaced]
     versions = _versions(session, [s for s in listed if s.kind == "arxiv"], api)
     for source in listed:
         try:
