@@ -23,6 +23,8 @@ from kb.ingest.material import pieces, text_of
 from kb.ingest.tasks import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
 from kb.move import move
+from kb.refuted.deck import cards
+from kb.refuted.gate import Gate, Proposal
 from kb.source import (
     PageRecord,
     QuotedLever,
@@ -887,6 +889,60 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     page.write_text(whole)
     (layout.root / path_of_record(path)).unlink()
     assert run() == before
+
+
+def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_rules_read(base):
+    layout = base()
+    page = layout.wiki / "notes/saga.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(
+        "# The re-aim saga\n\nA re-aimed bullet turns at its birth.\n\n## Marking every bullet\n\nIt vanished mid-screen, and\nwe let it go.\n\n"
+        "## Rotation\n\nRotating the field is what runs now.\n\n## Dead ends\n\n- A bigger pool: no gain.\n"
+    )
+    path = page.relative_to(layout.root).as_posix()
+    build(layout)
+    assert [c.claim for c in cards(store.state(layout))] == ["A bigger pool: no gain."]
+    (packet,) = questions.page_packets(layout, "normalise", [path])
+    attempts = [
+        {"what": "marking every bullet as aimed", "outcome": "refuted", "quote": "It vanished mid-screen, and we let it go", "because": "bullets vanish"},
+        {"what": "rotating the field", "outcome": "supported", "quote": "Rotating the field is what runs now"},
+    ]
+    for wrong, reason in (({"outcome": "bad"}, "is no outcome"), ({"quote": "It was slow"}, "does not stand"), ({"what": " "}, "say what was tried"), ({"quote": ""}, "quote how")):
+        assert reason in str(settled(layout, packet, json.dumps({"attempts": [{**attempts[0], **wrong}]})).rejected)
+        queue.forget(layout, packet.id)
+    assert settled(layout, packet, json.dumps({"attempts": attempts})).state == "answered"
+    build(layout)
+    db = store.state(layout)
+    assert {(c.claim, c.status, c.anchor) for c in cards(db)} == {("marking every bullet as aimed: It vanished mid-screen, and we let it go", "standing", "marking-every-bullet")}
+    outcomes = [Gate(db).check(Proposal(text)).outcome for text in ("Aim the bullets: mark every one of them as aimed.", "Rotate the field.", "A bigger pool.")]
+    assert outcomes == ["distinguish", "clear", "clear"]
+
+
+def test_a_quote_begins_anywhere_where_no_blanks_part_words_and_a_verdict_is_not_read_into_a_sentence(base):
+    layout = base()
+    page = layout.wiki / "notes/a.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# 初期化\n\nまたは初期化の変更を推奨する。Three tokens raised decode by 74.5M without a concurrency crash.\n")
+    path = page.relative_to(layout.root).as_posix()
+    build(layout)
+    (packet,) = questions.page_packets(layout, "normalise", [path])
+    record = {"verdict": "supported", "verdict_quote": "Three tokens raised decode by 74.5M without a concurrency crash",
+              "metrics": [{"name": "decode", "value": 74.5, "unit": "M", "quote": "raised decode by 74.5M"}],
+              "attempts": [{"what": "初期化", "outcome": "refuted", "quote": "初期化の変更を推奨する。"}]}  # fmt: skip
+    assert settled(layout, packet, json.dumps(record)).rejected == ()
+
+
+def test_a_page_that_its_reader_calls_a_run_is_one_and_a_folder_names_its_pages(kb_command, base):
+    layout = base()
+    page = layout.wiki / "notes/saga.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Bigger pool\n\nThe pool holds 4096 now. Frames are as slow as they were.\n")
+    build(layout)
+    assert "1 packets" in kb_command("ingest", "--task", "normalise", "wiki/notes", "--estimate", cwd=layout.root).stdout
+    path = page.relative_to(layout.root).as_posix()
+    settling.file_record(layout, path, PageRecord(verdict="refuted", verdict_quote="as slow as they were"))
+    build(layout)
+    assert trail.experiment(store.state(layout), path).verdict.canonical == "refuted"
 
 
 def test_a_source_without_its_text_says_how_to_come_by_it_and_takes_no_other(base, tmp_path):

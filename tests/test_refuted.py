@@ -7,7 +7,8 @@ import pytest
 
 from kb import page, refuted, store, trail
 from kb.build import build
-from kb.refuted.statements import RunAim, Statement, statements_of
+from kb.refuted.statement import RunAim, Statement
+from kb.refuted.statements import statements_of
 from kb.trail.facts import from_row
 from kb.trail.outline import passages_between, passages_of
 

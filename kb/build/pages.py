@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 
-from kb import indexes, page, refuted, search, source, store, trail
+from kb import indexes, page, refuted, search, store, trail
 from kb.page import Page
-from kb.trail.declared import as_run, declared
+from kb.trail.declared import with_record
 
 # Fewer changed pages than this are compiled in this process, within about four seconds: a pool would save a third of them, but take a tenth
 # more processor time, and keep all cores from the benchmark that a loop runs on the same host.
@@ -56,22 +56,14 @@ def _compile_one(
 
 def compile_page(path: str, data: bytes, *, root: str = "", config: store.Config) -> CompiledPage:
     """What follows from the bytes of one page, and from the record on file about it below `root`."""
-    read_page = as_run(page.read(path, data, skim=True), config.runs)
+    layout = store.Layout(Path(root), config)
+    read_page, read, record = with_record(page.read(path, data, skim=True), layout)
     text = page.text_of(data[: page.LARGEST]) if read_page.lines else ""
-    filed = read_page.type == "experiment" and os.path.exists(
-        os.path.join(root, source.path_of_record(path))
-    )
-    record = (
-        source.record_of(store.Layout(Path(root), store.Config()), path, read_page.digest)
-        if filed
-        else None
-    )
-    read = declared(read_page, record) if record else read_page
     facts = trail.facts_of(read, text, config.verdicts)
     compiled = (
         read_page,
         facts,
-        refuted.statements_of(read, text, facts=facts),
+        refuted.statements_of(read, text, facts=facts, record=record),
         indexes.notes_of(read_page, text),
         _parts(read_page, text, config.verdicts),
         search.chunks_of(read_page, text),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from kb.text.words import UNSPACED
+
 _QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", '\'\'\'\'""""\'"""')
 _DASHES = "‐‑‒–—―−"
 _HIDDEN = ("Cf", "Mn")
@@ -108,8 +110,9 @@ def _cut_into(plain: str, start: int, end: int) -> bool:
     """Whether a quote begins or ends inside a word or a number, or leaves the sign of its first number behind."""
     first, last = plain[max(0, start - 1) : start + 1], plain[end - 1 : end + 1]
     points = (plain[max(0, start - 2) : start + 1], plain[end - 1 : end + 2])
+    # Where a script sets no blanks between words, none tells where one begins.
     return (
-        bool(_WITHIN.fullmatch(first))
-        or bool(re.fullmatch(r"[^\W_]{2}|_\w|\w_", last))
+        bool(_WITHIN.fullmatch(first) and not UNSPACED.search(first))
+        or bool(re.fullmatch(r"[^\W_]{2}|_\w|\w_", last) and not UNSPACED.search(last))
         or any(re.fullmatch(r"\d[.,]\d", at) for at in points)
     )

@@ -15,7 +15,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.run.criterion import criteria_of
 from kb.run.record import Falsification
 from kb.trail import Facts
-from kb.trail.declared import as_run
+from kb.trail.declared import with_record
 
 # Managed blocks of a stub, in the order of its sections; closing takes the markers away, so that the text is sealed.
 BLOCKS = ("setup", "results", "profile", "audit", "verdict", "sources")
@@ -69,10 +69,12 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
 
 def stub_of(layout: store.Layout, path: str, data: bytes) -> Stub:
     """The experiment page of these bytes. Raises KbError where they are another page's."""
-    page = as_run(read(path, data), layout.config.runs)
+    page, read_page, _ = with_record(read(path, data), layout)
     if page.type != "experiment":
         raise KbError(f"{path}: is a page of type '{page.type}', not an experiment")
-    return Stub(path, data, page, trail.read_facts(page, text_of(data), layout.config.verdicts))
+    return Stub(
+        path, data, page, trail.read_facts(read_page, text_of(data), layout.config.verdicts)
+    )
 
 
 def _elsewhere(layout: store.Layout, path: str) -> str:

@@ -30,7 +30,7 @@ from kb.ingest.questions import file_notes, note_reasons
 from kb.ingest.queue import ReplyAttempt, answers_to, offer, packet_at, record
 from kb.ingest.tasks import Drafts, IndexNotes, SecondReadings, Unreadable, read_reply, task_named
 from kb.packs import PackParts, strategy_reasons
-from kb.schema import Verdict, field_verdict
+from kb.schema import Verdict, outcome_verdict
 from kb.source import (
     INDEXES,
     FiledRecord,
@@ -54,7 +54,8 @@ def record_reasons(record: PageRecord) -> Iterator[str]:
     elif record.verdict and not record.verdict_quote:
         yield "a verdict needs its quote"
     elif record.verdict:
-        read = field_verdict(record.verdict_quote)
+        # What a whole sentence names ("without a crash") may be about anything.
+        read = outcome_verdict(record.verdict_quote)
         if read not in (None, Verdict.OTHER, record.verdict):
             quoted = record.verdict_quote[:60]
             yield f"the page says “{quoted}”, which is {read}, not {record.verdict}"
@@ -63,6 +64,11 @@ def record_reasons(record: PageRecord) -> Iterator[str]:
     for metric in record.metrics:
         if reason := _metric_reason(metric):
             yield f"metric {metric.name}: {reason}"
+    for attempt in record.attempts:
+        if attempt.outcome not in set(Verdict):
+            yield f"attempt {attempt.what}: '{attempt.outcome}' is no outcome; one of {', '.join(Verdict)}"
+        elif not attempt.what.strip() or not attempt.quote:
+            yield f"attempt {attempt.what or '?'}: say what was tried, and quote how it came out"
 
 
 def _lever_reasons(lever: QuotedLever) -> Iterator[str]:
@@ -79,7 +85,13 @@ def _flat(text: str) -> str:
 
 
 def _metric_reason(metric: QuotedMetric) -> str:
-    number = next((n for n in numbers_in(metric.quote) if n.value == metric.value), None)
+    # k and M before no unit are multiplied into a number; the record may keep them for its unit.
+    stated = f"{metric.value:g}{metric.unit}"
+    numbers = numbers_in(metric.quote)
+    number = next(
+        (n for n in numbers if n.value == metric.value or metric.quote[n.start : n.end] == stated),
+        None,
+    )
     if number is None:
         return f"{metric.value:g} does not stand in its quote"
     theirs, mine = unit_of(number.unit), unit_of(metric.unit)

@@ -12,7 +12,7 @@ from kb.page import Page
 from kb.page.document import Document, Row
 from kb.schema import Finding, type_of_file
 from kb.trail import Facts
-from kb.trail.declared import as_run
+from kb.trail.declared import with_record
 
 # Path -> (digest, page row, facts row) of pages that a build has read already.
 Rows = dict[str, tuple[str, bytes, bytes | None]]
@@ -108,9 +108,9 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
                 what, hint = "the file went away while it was read", "run kb lint again"
                 gone.append(Finding(path, 1, "vanished", what, hint=hint))
                 continue
-            read = as_run(page.read(path, data), layout.config.runs)
+            read, filed, _ = with_record(page.read(path, data), layout)
             text = page.text_of(data[: page.LARGEST]) if read.lines else ""
-            facts_row = trail.facts_of(read, text, layout.config.verdicts) if read.lines else None
+            facts_row = trail.facts_of(filed, text, layout.config.verdicts) if read.lines else None
             pages[path] = replace(read, known=None)
         if facts_row is not None:
             facts.append((path, facts_row))

@@ -15,7 +15,7 @@ from kb.refuted.card import Card, condition_of, reason_of
 from kb.refuted.intent import Aim, subject_of, terms_in
 from kb.refuted.moves import Move, Role, difference, pulled, united
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
-from kb.refuted.statements import RunAim, Statement
+from kb.refuted.statement import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict, place_of, type_of_folder
 from kb.store import Kept, digest_of, row_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kb.refuted.card import Card
 from kb.refuted.compile import cards_of, with_parents
 from kb.refuted.rarity import Counts, counts_of, rarity_of
-from kb.refuted.statements import RunAim, Statement
+from kb.refuted.statement import RunAim, Statement
 from kb.store import Kept, diff, digest_of, packed, replace_rows, row_of, value_of
 from kb.text import words_of
 from kb.trail import Moment, Trail

@@ -45,6 +45,20 @@ class Statement:
     aim: Aim
 
 
+@dataclass(frozen=True, slots=True)
+class RunAim:
+    """The aim of an experiment's page, and what it states refuted besides; `measured`: kb itself measured it, by `rule`,
+    and where that left it open, what `settles` it; `reopen_if` is its own word on what would open it again.
+    """
+
+    aim: Aim
+    measured: bool = False
+    rule: str = ""
+    settles: str = ""
+    reopen_if: str = ""
+    statements: tuple[Statement, ...] = ()
+
+
 # A statement that is longer than this many characters holds data, not words; a page with more dead ends than `MOST` is a dump of data.
 LONGEST, MOST = 700, 500
 # A shorter one says nothing; counted in bytes, for a sign of Chinese says as much as three letters.

@@ -8,7 +8,7 @@ told is no statement.
 import re
 from collections import Counter
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice
 
@@ -16,9 +16,10 @@ from kb.page import Page, document_of
 from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
-from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
+from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.lists import ListPart, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
+from kb.refuted.quoted import failures_in
 from kb.refuted.statement import (
     ADVICE,
     CLAIM_HEAD,
@@ -26,6 +27,7 @@ from kb.refuted.statement import (
     LONGEST,
     MOST,
     REASONS,
+    RunAim,
     Statement,
     entry_of,
     is_note,
@@ -46,6 +48,7 @@ from kb.schema import (
     label_kind,
     outcome_verdict,
 )
+from kb.source import PageRecord
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
 from kb.text.reports import ReportKind, is_referring, is_settled, report_of
@@ -53,21 +56,6 @@ from kb.trail.facts import from_row
 from kb.trail.outline import passages_between, passages_of
 from kb.trail.reported import failure_in, report_in
 from kb.trail.verdicts import labelled_verdict
-
-
-@dataclass(frozen=True, slots=True)
-class RunAim:
-    """The aim of an experiment's page, and what it states refuted besides; `measured`: kb itself measured it, by `rule`,
-    and where that left it open, what `settles` it; `reopen_if` is its own word on what would open it again.
-    """
-
-    aim: Aim
-    measured: bool = False
-    rule: str = ""
-    settles: str = ""
-    reopen_if: str = ""
-    statements: tuple[Statement, ...] = ()
-
 
 # Headings of a page that tells of a decision: beside what came of it, of drawbacks, alternatives and interfaces.
 _DECISION = {
@@ -88,8 +76,13 @@ _VERDICTS = ("refuted", "rejected", "falsified", "invalid", "discard", "negative
 _MARKS = (*CROSSES, *_VERDICTS, "vs base", "delta", "speedup", "speed-up", "gain", "&#", "&cross")
 
 
-def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
-    """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither."""
+def statements_of(
+    page: Page, text: str, *, facts: str | None, record: PageRecord | None = None
+) -> bytes | None:
+    """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither.
+
+    What somebody read on the page (`record`) stands in the place of what rules read.
+    """
     foreign = page.type in ("catalog", "program", "source", "codebase") and page.path.count("/") > 2
     if page.type == "catalog" and page.symbols or foreign:
         return None  # Made by a machine from code, or somebody else's matter.
@@ -97,7 +90,10 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         judged = _judged(page, text) if any(mark in lower for mark in _VERDICTS) else ()
+        judged = failures_in(page, text, record) if record and record.attempts else judged
         return row_of(RunAim(aim, *_measured(page, text), tuple(islice(judged, MOST))))
+    if record:
+        return row_of(tuple(islice(failures_in(page, text, record), MOST)))
     statements = [*islice(_statements_in(page, text, lower), MOST)]
     # The wiki's own log tells of its pages.
     if is_note(page) or page.type == "log" and page.path.count("/") > 1:

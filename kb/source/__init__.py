@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kb.source.records import (
         FiledRecord,
         PageRecord,
+        QuotedAttempt,
         QuotedLever,
         QuotedMetric,
         QuotedText,
@@ -67,6 +68,7 @@ __all__ = [
     "IndexNote",
     "PageRecord",
     "Provenance",
+    "QuotedAttempt",
     "QuotedLever",
     "QuotedMetric",
     "QuotedText",
@@ -129,6 +131,7 @@ __getattr__ = exports(
         "records": (
             "FiledRecord",
             "PageRecord",
+            "QuotedAttempt",
             "QuotedLever",
             "QuotedMetric",
             "QuotedText",

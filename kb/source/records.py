@@ -1,4 +1,4 @@
-"""Experiments in fields: what a page says of levers, metrics, verdict and lesson, each with its quote, as somebody read it.
+"""Pages in fields: what one says of levers, metrics, verdict, lesson and attempts, each with its quote, as somebody read it.
 
 A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
 What a page itself declares goes before it, and it goes before what patterns make of the text.
@@ -33,15 +33,27 @@ class QuotedText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     quote: str
 
 
-class PageRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one experiment page says, each part with its quote. `verdict` is one of the vocabulary, or empty where the page says none."""
+class QuotedAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One thing that a page tells was tried (`what`), beside the run that it may be about. `outcome` is a verdict, `quote` says it."""
 
-    verdict: str
-    verdict_quote: str
-    levers: tuple[QuotedLever, ...]
+    what: str
+    outcome: str
+    quote: str
+    because: str = ""
+
+
+class PageRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one page says, each part with its quote. `verdict` is one of the vocabulary, or empty where the page is about no single run,
+    or says none.
+    """
+
+    verdict: str = ""
+    verdict_quote: str = ""
+    levers: tuple[QuotedLever, ...] = ()
     metrics: tuple[QuotedMetric, ...] = ()
     because: QuotedText | None = None
     next: tuple[QuotedText, ...] = ()
+    attempts: tuple[QuotedAttempt, ...] = ()
 
 
 class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ _WORD = regex(r"[^\W_]+")
 # Begins with a sign that is found fast.
 _LINK = regex(r"(?:!\[|\[)([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 # Scripts that set no blanks between words, or glue what bends a word to it: Thai, Lao, Khmer, Burmese, kana, Han, Hangul.
-_UNSPACED = regex(
+UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
@@ -115,7 +115,7 @@ def _split(word: str) -> tuple[str, ...]:
     forms: list[str] = []
     at = 0
     folded = fold(word)
-    for run in _UNSPACED.finditer(folded):
+    for run in UNSPACED.finditer(folded):
         forms += [folded[at : run.start()]] if run.start() > at else []
         forms += [run[0][n : n + 2] for n in range(len(run[0]) - 1)] or [run[0]]
         at = run.end()
@@ -141,7 +141,7 @@ def foreign_forms(text: str) -> list[str]:
     for word in _WORD.findall(" ".join([w for w in text.split() if not w.isascii()])):
         if not word.isascii():
             forms += _split(word)
-            for run in _UNSPACED.findall(fold(word)):
+            for run in UNSPACED.findall(fold(word)):
                 forms += run if len(run) > 1 else ()
     return forms
 

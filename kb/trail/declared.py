@@ -1,23 +1,29 @@
 """A page as its record declares it: what somebody read and quoted goes before what patterns make of the text."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from kb import grouped
 from kb.page import Page
 from kb.run.record import Metric
+from kb.source import PageRecord, path_of_record, record_of
+from kb.store import Layout
 from kb.trail.metric_names import renamed
 
-if TYPE_CHECKING:
-    from kb.source import PageRecord
 
-
-def as_run(page: Page, patterns: Iterable[str]) -> Page:
-    """The page as one that says how a run came out, where its owner's kb.toml says so of its path."""
-    declares = any(PurePosixPath(page.path).match(pattern) for pattern in patterns)
-    return replace(page, labels=(*page.labels, "concluded")) if declares else page
+def with_record(page: Page, layout: Layout) -> tuple[Page, Page, PageRecord | None]:
+    """The page as one that tells of a run, where its owner's kb.toml says so of its path or the record on file of it does; the same page
+    with what the record declares; and the record.
+    """
+    filed = os.path.exists(os.path.join(layout.root, path_of_record(page.path)))
+    record = record_of(layout, page.path, page.digest) if filed else None
+    if any(PurePosixPath(page.path).match(pattern) for pattern in layout.config.runs):
+        page = replace(page, labels=(*page.labels, "concluded"))
+    if record and record.verdict and not page.field("type"):
+        page = replace(page, front={**page.front, "type": "experiment"})
+    return page, declared(page, record) if record else page, record
 
 
 def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:
@@ -42,7 +48,7 @@ def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:
     )
 
 
-def declared(page: Page, record: "PageRecord") -> Page:
+def declared(page: Page, record: PageRecord) -> Page:
     """The page as if it declared what its record says, wherever it declares nothing itself."""
     moved = [v for v in record.levers if v.role == "moved"]
     tokens = any("tok" in f"{m.unit} {m.quote}".lower() for m in record.metrics)

@@ -12,7 +12,7 @@ from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import Stub, located, stub_at
 from kb.experiments.targets import Target, target_named
 from kb.trail import Facts
-from kb.trail.declared import as_run
+from kb.trail.declared import with_record
 from kb.trail.handles import stem_of
 from kb.verbs import Caller
 from kb.verbs.request import argument, flag, option, several
@@ -158,7 +158,7 @@ def trail_as_filed(layout: store.Layout, target: str) -> tuple[Facts, ...]:
         path = file.relative_to(layout.root).as_posix()
         data = store.read_bytes(layout, path) if file.is_file() else b""
         if data and store.digest_of(data) != built.get(path):
-            filed = as_run(page.read(path, data), layout.config.runs)
+            _, filed, _ = with_record(page.read(path, data), layout)
             if filed.type == "experiment":
                 known[path] = trail.read_facts(filed, page.text_of(data), layout.config.verdicts)
     return tuple(sorted((e for e in known.values() if e.target == target), key=lambda e: e.order))

@@ -18,7 +18,7 @@ class Ingest(Filling):
     """What is to be read, and who answers."""
 
     subject: tuple[str, ...] = argument(
-        "sources (or pages, for tasks about pages); all sources without a name",
+        "sources (or pages and folders of pages, for tasks about pages); all sources without a name",
         default=(),
         metavar="SUBJECT",
     )
@@ -52,7 +52,7 @@ def _packets(
                     raise
                 passed_over.append(str(error))
         return tuple(packets), tuple(passed_over)
-    pages = [caller.page(name) for name in request.subject]
+    pages = [page for name in request.subject for page in _pages(name, caller, db)]
     match request.task:
         case "merge":
             packets = questions.merge_packets(layout, db)
@@ -63,3 +63,16 @@ def _packets(
         case task:
             packets = questions.page_packets(layout, task, pages, context=request.context)
     return tuple(packets), ()
+
+
+def _pages(name: str, caller: Caller, db: sqlite3.Connection) -> list[str]:
+    """A page as named, or all pages of a folder."""
+    page = caller.page(name)
+    if page.endswith(".md"):
+        return [page]
+    folder = caller.path(name).rstrip("/") + "/"
+    rows = db.execute(
+        "select path from standing where substr(path, 1, ?) = ? order by path",
+        (len(folder), folder),
+    )
+    return [path for (path,) in rows] or [page]

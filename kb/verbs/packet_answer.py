@@ -59,6 +59,8 @@ def run(request: AnswerPacket, caller: Caller) -> Result:
     }
     value = {"packet": done.packet, "state": done.state, **rows, "pages": done.pages}
     counts = f"{counted(len(done.admitted), 'claims')} entered, {len(done.rejected)} did not"
+    if not done.admitted and not done.rejected:
+        counts = "all of it entered"
     lines = [f"{done.packet}: {done.state}; {counts}", *(f"wrote {page}" for page in done.pages)]
     lines += [
         f"{'undecided' if r.undecided else 'returned'}: {r.claim or r.page or 'the reply'}\n    {r.reason}"

@@ -71,7 +71,7 @@ def missing_verdicts(matter: Matter) -> Iterator[Finding]:
                 line_of(matter.pages[path], "verdict", "status"),
                 "missing-verdict",
                 "an experiment that says no verdict and is not running",
-                hint='write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running; what a word of yours means says kb.toml: [verdicts] "no-ship" = "refuted"',
+                hint='write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running; what a word of yours means says kb.toml: [verdicts] "no-ship" = "refuted"; of pages in free words a model says it: kb ingest --task normalise PAGE',
             )
 
 
