@@ -11,6 +11,7 @@ from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
 from kb.refuted.intent import aim_of_page, aim_of_proposal, aim_of_text, terms_in
 from kb.refuted.moves import clauses, moves_in
+from kb.refuted.naming import subject_of
 from tests.test_refuted import run
 
 TRAIL = {
@@ -600,3 +601,65 @@ def test_a_run_is_met_by_the_short_name_of_its_file_and_by_other_endings_of_its_
     for text, name in (("Train with BCE.", "19_bce"), ("Reorder the layers.", "21_order")):
         answer = gate.check(Proposal(text))
         assert (answer.outcome, answer.matches[0].path) == ("distinguish", f"wiki/experiments/{name}.md"), text
+
+
+FAILED_RUN = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# {}\n\n{}\n"
+
+
+def test_a_short_form_and_the_words_that_it_stands_for_are_one(make_base):
+    runs = {
+        "blocked": FAILED_RUN.format("14 March", "Blocked clause elimination as one more step in front of the search."),
+        "0014-mtp": FAILED_RUN.format("Auxiliary loss on token t+2", "A second head on the last hidden state."),
+        "lora": FAILED_RUN.format("LoRA on both stacks", "The weights below stay as they are."),
+    }
+    paths = {name: f"wiki/experiments/engine/{name}.md" for name in runs}
+    layout = make_base({**TRAIL, **{paths[name]: text for name, text in runs.items()}})
+    build(layout)
+    gate = Gate(store.state(layout))
+    for text, name in (
+        ("Add BCE to the search: drop any clause whose resolvents are tautologies.", "blocked"),
+        ("Multi-token prediction: one more head predicts the token behind the next.", "0014-mtp"),
+        ("Low-rank adapters on each of the stacks, as large as memory allows.", "lora"),
+    ):
+        answer = asked(gate, text)
+        assert (answer.outcome, answer.matches[0].path) == ("distinguish", paths[name]), text
+    assert asked(gate, "Add BFE to the search: drop any clause whose resolvents are tautologies.").outcome == "clear"
+
+
+def test_a_form_of_two_columns_says_with_its_labels_what_is_tried_and_what_came_of_it():
+    rows = "| | |\n|---|---|\n| Model | small, one card |\n| Tried | adapters of rank=16, nothing removed |\n| Test WER | 17.2 -> 20.3 |\n| Outcome | rejected, clitics dropped |"
+    aim = aim_of_page(read("wiki/experiments/speech/e04.md", b""), rows)
+    assert {"adapt", "rank", "#16"} <= aim.terms.keys() and not {"wer", "#20.3", "clitic"} & aim.terms.keys()
+    assert [(m.key, m.value) for m in aim.moves] == [("rank", "16")]
+
+
+def test_what_a_section_below_tells_of_the_outcome_is_no_part_of_what_is_tried():
+    text = (
+        "# Slices\n\n## What we did\n\nEvery object is stored in independent pieces.\n\n## What happened\n\nThe index took memory. Hits -0.9 points. Seeking was quicker.\n"
+    )
+    terms = aim_of_page(read("wiki/experiments/edge/slices.md", b""), text).terms
+    assert {"object", "piec"} <= terms.keys() and not {"index", "seek"} & terms.keys()
+    diary = "# 4 March\n\nThe queue holds both modes.\n\nThe usual run on the cluster, sixteen jobs. Slower by 4 %. Threw it out.\n"
+    terms = aim_of_page(read("wiki/experiments/edge/0304.md", b""), diary).terms
+    assert {"queu", "mod"} <= terms.keys() and not {"march", "cluster", "job"} & terms.keys()
+
+
+def test_a_title_is_what_stands_behind_its_number_and_its_verdict():
+    assert subject_of("0003 DISCARD matrix_lr 0.04 -> 0.06") == "matrix_lr 0.04 -> 0.06"
+    assert subject_of("0020 NOTE three seeds") == "NOTE three seeds"
+    assert subject_of("Keep the simplex") == "Keep the simplex" and subject_of("4-gram fusion") == "4-gram fusion"
+
+
+def test_of_two_settings_that_two_proposals_share_the_one_that_differs_tells(make_base):
+    page = "wiki/experiments/engine/tiles.md"
+    layout = make_base({page: FAILED_RUN.format("Small query tile", "**Hypothesis**: `BLOCK_M=64, BLOCK_N=64` doubles the number of programs.")})
+    build(layout)
+    gate = Gate(store.state(layout))
+    answer = asked(gate, "Go up with the query tile: BLOCK_M=256 with BLOCK_N=64.")
+    assert (answer.outcome, kinds(answer)[page]) == ("distinguish", "similar")
+    assert kinds(asked(gate, "Go down: BLOCK_M=64 with BLOCK_N=64."))[page] == "same-value"
+
+
+def test_what_a_clause_sets_aside_ends_with_its_comma():
+    aside = clauses("Predict two tokens as in the report of last year: let a second head predict one more, unlike the first, from the trunk.")
+    assert "".join(aside) == "Predict two tokens : let a second head predict one more, , from the trunk"

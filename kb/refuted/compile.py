@@ -12,8 +12,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kb.refuted.card import Card, condition_of, reason_of
-from kb.refuted.intent import Aim, subject_of, terms_in
+from kb.refuted.intent import Aim, terms_in
 from kb.refuted.moves import Move, Role, difference, pulled, united
+from kb.refuted.naming import subject_of
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.statement import RunAim, Statement
 from kb.run.record import Lever

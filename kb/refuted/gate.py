@@ -24,8 +24,9 @@ from kb.refuted.groups import (
     likeness_of,
     short_for,
 )
-from kb.refuted.intent import REASON, Aim, aim_of_proposal, name_of_run, terms_in
+from kb.refuted.intent import REASON, TOPIC, Aim, aim_of_proposal, terms_in
 from kb.refuted.moves import Move, Role, same_value
+from kb.refuted.naming import ShortForms, name_of_run, short_forms
 from kb.refuted.rarity import Counts, Rarity
 from kb.run.record import Lever
 from kb.store import digest_of, value_of
@@ -104,6 +105,7 @@ class _Question:
     aim: Aim
     pulls: dict[str, Move]
     kin: tuple[str, ...]
+    forms: ShortForms
 
     def kinship(self, target: str) -> float:
         """How much a card of a target counts."""
@@ -124,8 +126,8 @@ class _Meeting:
     speaks: bool
 
 
-# A card, the length of the vector of its words (as rare as they are on the target of the question), and what it pulls.
-_Candidate = tuple[Card, float, dict[str, Move]]
+# A card, the length of the vector of its words (as rare as they are on the target of the question), what it pulls, and its short forms.
+_Candidate = tuple[Card, float, dict[str, Move], ShortForms]
 
 
 class Gate:
@@ -145,7 +147,9 @@ class Gate:
         aim, text = aim_of_proposal(proposal.text, proposal.levers), in_digits(proposal.text)
         # Where no other target has runs, what names none is about this one.
         kin = (target,) if {*targets(self.db)} - {target} else (target, "")
-        question = _Question(text, target, at, aim, self.rarity.pulls(aim, target), kin)
+        question = _Question(
+            text, target, at, aim, self.rarity.pulls(aim, target), kin, short_forms(text)
+        )
         best: dict[str, _Meeting] = {}
         meetings = (self._meeting(question, *ranked) for ranked in self._ranked(question))
         for met in sorted(meetings, key=lambda m: (-m.score, m.card.evidence)):
@@ -206,10 +210,14 @@ class Gate:
         for place in sorted(
             {*near, *pulling}
         ):  # Of two that are as near, always the same one counts.
-            card = self._card(place[0], question.target)
+            candidate = self._card(place[0], question.target)
+            card, size, _, forms = candidate
             # One word in common, alone, may be chance: none counts for more than half of what is shared.
             shared = sums[place] - max(0.0, most[place] - _HALF * sums[place])
-            ranked.append((card, shared / (length * card[1] or 1.0)))
+            # Who writes a short form and who writes it out speak of one thing.
+            names = question.forms.written & forms.spelt | question.forms.spelt & forms.written
+            shared += TOPIC * sum(rare(name) ** 2 for name in names) * question.kinship(card.target)
+            ranked.append((candidate, shared / (length * size or 1.0)))
         return ranked
 
     def _card(self, number: int, target: str) -> _Candidate:
@@ -222,11 +230,12 @@ class Gate:
             terms = ((t, w) for t, w in card.aim.terms.items() if w > least)
             words = (w * self.rarity.of(term, target) for term, w in terms)
             pulls = self.rarity.pulls(card.aim, card.target)
-            self.cards[number, target] = card, math.hypot(*words), pulls
+            forms = short_forms(f"{card.title}. {card.claim}", name_of_run(card.evidence))
+            self.cards[number, target] = card, math.hypot(*words), pulls, forms
         return self.cards[number, target]
 
     def _meeting(self, question: _Question, candidate: _Candidate, cosine: float) -> _Meeting:
-        card, _, pulls = candidate
+        card, _, pulls, _ = candidate
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
         card = as_of(card, by_then=question.at is None or bool(later and later.order < question.at))
         alike = likeness_of(question.pulls, pulls)

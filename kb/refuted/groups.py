@@ -183,9 +183,15 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
     if not both:
         short = _short(mine, theirs)
         return Likeness(lever=short, decides=short is not None)
+    # Of several that are as weighty the one that differs is what is tried.
     key = max(
         both,
-        key=lambda k: (mine[k].is_setting + theirs[k].is_setting, mine[k].role + theirs[k].role, k),
+        key=lambda k: (
+            mine[k].is_setting + theirs[k].is_setting,
+            mine[k].role + theirs[k].role,
+            _kind(mine[k], theirs[k]) != "same-value",
+            k,
+        ),
     )
     # What a text names and says nothing else of may not be what it tries.
     bare = any(m.role is Role.NAMED and not m.value + m.way for m in (mine[key], theirs[key]))
@@ -251,25 +257,13 @@ def short_for(one: str, other: str) -> bool:
 def by_value(
     mine: Mapping[str, Move], theirs: Mapping[str, Move], terms: Mapping[str, float]
 ) -> Likeness:
-    """Likeness to a lever that a text does not name: it goes between the same numbers, with no other lever; or it sets nothing and
-    holds all of its value (`zstd at level six`, `codec=ZSTD(6)`), where that tells.
+    """Likeness of a text that sets nothing to a lever that it does not name: it holds all of its value (`zstd at level six`,
+    `codec=ZSTD(6)`), where that tells.
     """
-    own = {_pair(m) for m in mine.values()} | {frozenset()}
     free = not any(m.is_setting for m in mine.values())
-    spans = (m for m in theirs.values() if _pair(m) not in own and _pair(m) <= terms.keys())
-    values = (m for m in theirs.values() if free and _telling(m.value) & terms.keys())
-    names = (
-        m for m in theirs.values() if free and _name(m.value) and _name(m.value) <= terms.keys()
-    )
-    lever = next((m for levers in (spans, values, names) for m in levers), None)
+    values = ((m, word) for word in (_telling, _name) for m in theirs.values() if free)
+    lever = next((m for m, word in values if word(m.value) and word(m.value) <= terms.keys()), None)
     return Likeness(lever=lever, decides=lever is not None)
-
-
-def _pair(move: Move) -> frozenset[str]:
-    """The terms of both numbers between which a lever goes, unless both are counts as small as many settings have."""
-    numbers = {number_of(move.before), number_of(move.value)} - {None}
-    large = any(not n.is_integer() or n >= _TELLING_NUMBER for n in numbers)
-    return frozenset(f"#{n:g}" for n in numbers if large and len(numbers) > 1)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -26,10 +26,21 @@ from kb.refuted.moves import (
     pulled,
     united,
 )
+from kb.refuted.naming import BRACKETED, name_of_run, subject_of
+from kb.run.direction import direction_of
 from kb.run.record import Lever
-from kb.schema import outcome_verdict, records_run
+from kb.schema import outcome_verdict
 from kb.store import digest_of
-from kb.text import STOP, in_digits, numbers_in, numbers_in_words, sentences_of, stem, words_of
+from kb.text import (
+    STOP,
+    day_of,
+    in_digits,
+    numbers_in,
+    numbers_in_words,
+    sentences_of,
+    stem,
+    words_of,
+)
 from kb.text.reports import ReportKind, report_of
 from kb.trail.levers import direction_in, key_of, mentions_in, number_of
 from kb.trail.outline import Passage, passages_of
@@ -72,11 +83,6 @@ _ASIDE = regex(
 _LABEL = regex(
     r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|^levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
-_BRACKETED = regex(r"\s*[(\[]([^()\[\]]*)[)\]]?")
-_RUN_LABEL = regex(
-    r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)",
-    re.IGNORECASE,
-)
 # No person says what is moved in more; what a machine may have poured into a title or a cell is cut.
 _LONGEST, _LONGEST_WORD = 4000, 400
 _BLANKS = regex(r"(\s)\s{3,}")
@@ -97,25 +103,8 @@ class _Part:
     moves: tuple[Move, ...] = ()
 
 
-def subject_of(title: str) -> str:
-    """A title without the run's label in front and its outcome in brackets: what the page is about."""
-    plain = _BRACKETED.sub(lambda aside: "" if outcome_verdict(aside[1]) else aside[0], title)
-    return _RUN_LABEL.sub("", plain).strip(" -—–:") or title
-
-
 def readable(text: str) -> str:
     return text if len(text) <= _LONGEST_WORD else _BLANKS.sub(r"\1", text)[:_LONGEST]
-
-
-# A day, a number or a label in front of a name.
-_COUNTED_NAME = regex(r"[\d_-]*(?:[a-z]{1,3}\d+[_-]?)?", re.IGNORECASE)
-
-
-def name_of_run(path: str) -> str:
-    """The name that its author gave to the page of a run, or to its folder, in words: often the short one (`bce`, `wfa`)."""
-    *_, folder, stem = ("", *path.removesuffix(".md").split("/"))
-    name = folder if records_run(folder, stem, reports=True) else stem
-    return _COUNTED_NAME.sub("", name, count=1).replace("-", " ")
 
 
 def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
@@ -125,7 +114,7 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     head = [
         _Part("title", readable(text), text is not slug)
         for text in (subject_of(readable(page.title)), slug)
-        if text
+        if text and not day_of(text) and not day_of(f"{text} 2000")
     ]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
     return _aim(
@@ -185,14 +174,16 @@ def _moves_of(part: _Part) -> tuple[Move, ...]:
 
 
 def _untold(parts: Iterable[_Part]) -> Iterator[_Part]:
-    """The parts of a page; of what no heading or label calls anything, its first sentence, and what stands before the one that tells
-    first what came of it; and any that gives a setting its value.
+    """The parts of a page; of what no heading or label calls a claim, the first sentence and what stands before the one that tells first
+    what came of it, further paragraphs only where none does; and any that gives a setting its value.
     """
     opening = 1
     for part in parts:
-        if part.kind == "claim" and not (part.code or part.label):
+        if part.kind == "claim" and not (part.code or _CLAIM.search(part.label)):
             sentences = sentences_of(part.text)
             before = opening + sum(1 for _ in takewhile(_is_before, sentences[opening:]))
+            # What stands below the opening tells what came of it, or nothing of it.
+            before *= bool(opening) or before == len(sentences)
             kept = " ".join((*sentences[:before], *filter(_has_setting, sentences[before:])))
             part, opening = _Part(part.kind, kept, part.moved, moves=part.moves), 0
         yield part
@@ -218,7 +209,7 @@ def _wording(claims: list[str]) -> str:
 
 
 # What a page is about stands in its title and in the names of what it moves; why it failed speaks of much else.
-_TOPIC, REASON = 2.0, 0.5
+TOPIC, REASON = 2.0, 0.5
 
 
 def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> dict[str, float]:
@@ -231,11 +222,11 @@ def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> di
     stands = terms_in(" ".join(beside))
     for part in parts:
         if part.kind != "setup":
-            weight = _TOPIC if part.kind in ("title", "name") else 1.0
+            weight = TOPIC if part.kind in ("title", "name") else 1.0
             for term in terms_in(" ".join(clauses(part.text))) - stands:
                 terms[term] = max(weight, terms.get(term, 0.0))
     for move in about:
-        terms |= dict.fromkeys(terms_in(f"{move.name} {move.value}"), _TOPIC)
+        terms |= dict.fromkeys(terms_in(f"{move.name} {move.value}"), TOPIC)
     terms |= {"=" + m.key: 0.0 for m in moved}
     return {term: terms[term] for term in sorted(terms) if terms[term] or term[0] == "="}
 
@@ -257,7 +248,9 @@ def _parts(text: str) -> Iterator[_Part]:
             if _FORECAST.search(about) or is_text and _AFTER.search(label):
                 continue
             if passage.kind == "table":
-                yield from _rows(passage)
+                nameless = not passage.rows[0].cells[0].plain
+                is_form = all(len(row.cells) == 2 for row in passage.rows) and nameless
+                yield from _sheet(passage) if is_form else _rows(passage)
             else:
                 shown = readable(plain.replace("\\\n", " "))
                 yield _Part(_kind(about), shown, code=not is_text, label=about)
@@ -315,12 +308,19 @@ def _rows(table: Passage) -> Iterator[_Part]:
         if not old or not new or len(cells) <= max(old, new):
             yield _Part("claim", readable(" ".join(cells)))
             continue
-        before, after = (_BRACKETED.sub("", cells[i]).strip() for i in (old, new))
+        before, after = (BRACKETED.sub("", cells[i]).strip() for i in (old, new))
         if before != after:
             text = f"{cells[0]}: {before} → {after}"
             move = move_of(cells[0], f"{before}→{after}", role=Role.MOVED)
             moves = (move,) if 1 < len(move.key) <= _LONGEST_NAME else ()
             yield _Part("claim", readable(text), moves=moves)
+
+
+def _sheet(table: Passage) -> Iterator[_Part]:
+    """Rows of a form, a label and what it says in each, but those that tell what came of it."""
+    for label, text in ((c.plain for c in row.cells) for row in table.rows):
+        if not (_FORECAST.search(label) or _AFTER.search(label) or direction_of(label)):
+            yield _Part(_kind(label).replace("claim", "aside"), readable(text), label=label)
 
 
 _FLAG = regex(r"\s--?[A-Za-z]")

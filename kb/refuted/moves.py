@@ -389,7 +389,12 @@ def clauses(text: str) -> list[str]:
         if text[stop : stop + 1] == "?":
             parts.append(text[start:stop])
         elif not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
-            aside = (at for at, kind in own if kind == "against")
-            parts.append(text[start : next(aside, stop)])
+            for at, kind in own:
+                if kind == "against" and at >= start:
+                    parts.append(text[start:at])
+                    start = min(
+                        (n for mark in ",:" if (n := text.find(mark, at, stop)) > 0), default=stop
+                    )
+            parts.append(text[start:stop])
         start = after
     return parts if any(parts) else [text]
