@@ -1401,3 +1401,8 @@ def test_a_table_that_marks_no_run_and_shares_no_column_with_the_trail_is_none_o
 def test_a_heading_says_in_brackets_what_became_of_all_below_it(log):
     text = "# State\n\n### Approaches (ALL FAILED)\n\n| Approach | Result | Notes |\n|---|---|---|\n| skip a round | 1612 | little |\n| store less | 1613 | none |\n"
     assert counts(told(log("STATE.md", text)))[:3] == (2, 0, 2)
+
+
+def test_a_counter_of_any_name_is_no_figure(log):
+    rows = [f"{n}|{f}|keep|step {n}" for n, f in ((1, 9.5), (2, 9.1), (3, 8.0), (4, 8.2))]
+    assert {(r.label, r.primary) for r in runs_of(log("results.tsv", tsv("deney|quux|status|description", *rows)))} == {(str(n), "quux") for n in (1, 2, 3, 4)}

@@ -266,7 +266,7 @@ def role_of(column: LogColumn) -> ColumnRole:
     if is_setting(column.name) and not _grows(column):
         return "lever"
     if numeric:
-        return "metric" if key.isascii() else _role_of_cells(column)
+        return _role_of_cells(column)
     switched = bool(filled) and all(c.lower() in _SWITCHES for c in filled)
     return "lever" if switched else "note"
 
