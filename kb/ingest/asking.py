@@ -19,7 +19,7 @@ from kb.ingest.material import CHARS_PER_TOKEN
 from kb.ingest.packets import Packet
 from kb.ingest.queue import ReplyAttempt, answers_to, give_back, is_open, queued, take
 from kb.ingest.settling import Settlement, settle_answer
-from kb.ingest.tasks import Drafts, task_named
+from kb.ingest.tasks import Drafts, form_of
 from kb.model import Endpoint, ModelError, Prompt
 from kb.model.command import printed_by
 from kb.text import counted, number_of, numbers_in, sentences_of, unit_of
@@ -75,7 +75,7 @@ def estimate_of(
     """How many packets there are with those of a second reader of the replies to some, where these hold claims; and the tokens that all
     would take, read and written.
     """
-    packets, second = tuple(packets), [p for p in read_again if task_named(p.task).form is Drafts]
+    packets, second = tuple(packets), [p for p in read_again if form_of(p.task) is Drafts]
     quoted = (sum(len(m.text) for m in p.material) / CHARS_PER_TOKEN for p in packets)
     written = sum(max(_SHORTEST_REPLY, int(_REPLY_SHARE * tokens)) for tokens in quoted)
     shown = sum(len(m.text) for p in second for m in p.material) / CHARS_PER_TOKEN

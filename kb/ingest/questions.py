@@ -12,7 +12,7 @@ from kb.claims import Quotable, claims_in, conflicts, ruling_on
 from kb.claims.cues import ADVICE
 from kb.ingest.material import Excerpt, pieces, text_of
 from kb.ingest.packets import Packet
-from kb.ingest.tasks import IndexNotes, prompt_of, task_named
+from kb.ingest.tasks import IndexNotes, form_of, prompt_of
 from kb.source import INDEXES, FiledNotes, facts_by_topic, notes_in, path_of_notes, record_of
 from kb.text import stem, words_of
 
@@ -69,7 +69,7 @@ def packet(
         task=task,
         subject=subject,
         prompt=prompt_of(layout, task),
-        schema=msgspec.json.schema(task_named(task).form),
+        schema=msgspec.json.schema(form_of(task)),
         material=tuple(material),
         context=context,
     )

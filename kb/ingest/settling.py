@@ -28,7 +28,7 @@ from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.questions import file_notes, note_reasons
 from kb.ingest.queue import ReplyAttempt, answers_to, offer, packet_at, record
-from kb.ingest.tasks import Drafts, IndexNotes, SecondReadings, Unreadable, read_reply, task_named
+from kb.ingest.tasks import Drafts, IndexNotes, SecondReadings, Unreadable, form_of, read_reply
 from kb.packs import PackParts, strategy_reasons
 from kb.schema import Verdict, outcome_verdict
 from kb.source import (
@@ -172,7 +172,7 @@ def ruling_of(
 ) -> Admission:
     """What rules say of a reply; keeps and files nothing. `entered_before`: it was let in once, and stays while its quotes stand."""
     try:
-        reply = read_reply(text, task_named(packet.task).form)
+        reply = read_reply(text, form_of(packet.task))
     except Unreadable as error:
         return Admission(rejected=(Rejection("", "", str(error)),))
     if isinstance(reply, Drafts):
@@ -237,7 +237,7 @@ def _file(
     """What follows from a reply that entered. Filing the same again changes nothing."""
     if admission.rejected and not admission.ruled:
         return ()
-    reply = read_reply(text, task_named(packet.task).form)
+    reply = read_reply(text, form_of(packet.task))
     if isinstance(reply, PageRecord):
         return (file_record(layout, packet.subject, reply),)
     if isinstance(reply, IndexNotes):

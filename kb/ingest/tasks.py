@@ -1,11 +1,10 @@
-"""What a model may be asked, one object a task, in one registry: its prompt, the form of the reply (types, from
+"""What a model may be asked, task by task: its prompt, the form of the reply (types, from
 which come the JSON schema in each packet and the check of each reply), and what becomes of a reply.
 
 Prompts are files: those of the knowledge base (`prompts/<task>.md`) where it has them, else those of the package.
 """
 
 import re
-from dataclasses import dataclass
 from importlib.resources import files
 
 import msgspec
@@ -109,45 +108,32 @@ def read_reply(text: str, form: type) -> msgspec.Struct:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """`name` is that of its prompt; `form` the type of its reply."""
-
-    name: str
-    summary: str
-    form: type
-
-
-TASKS = {
-    task.name: task
-    for task in (
-        Task("extract", "claims of a source, on the pages that they belong to", Drafts),
-        Task("concept", "one page, written or revised from claims on file", Drafts),
-        Task("observation", "what several experiments show together", Drafts),
-        Task("retrospective", "the narrative of a retrospective, on its computed skeleton", Drafts),
-        Task("merge", "whether two pages are about one thing", Duplicate),
-        Task("compare", "how two claims stand to each other", Comparison),
-        Task("normalise", "levers, metrics, verdict and lesson of one experiment", PageRecord),
-        Task(
-            "verify", "whether a quote says what its claim says, by a second reader", SecondReadings
-        ),
-        Task("pack", "strategies, rules and reference of an agent pack", PackParts),
-        Task("hypothesis", "prose of the hypothesis index", IndexNotes),
-        Task("blueprint", "prose of the blueprint", IndexNotes),
-        Task("profile", "prose of the profile index", IndexNotes),
-    )
+# Every task with the form of its reply.
+FORMS: dict[str, type[msgspec.Struct]] = {
+    "extract": Drafts,  # Claims of a source, on the pages that they belong to.
+    "concept": Drafts,  # One page, written or revised from claims on file.
+    "observation": Drafts,  # What several experiments show together.
+    "retrospective": Drafts,  # The narrative of a retrospective, on its computed skeleton.
+    "merge": Duplicate,
+    "compare": Comparison,
+    "normalise": PageRecord,  # Levers, metrics, verdict and lesson of one experiment.
+    "verify": SecondReadings,  # Whether a quote says what its claim says, by a second reader.
+    "pack": PackParts,  # Strategies, rules and reference of an agent pack.
+    "hypothesis": IndexNotes,  # Prose of the compiled index of that name.
+    "blueprint": IndexNotes,
+    "profile": IndexNotes,
 }
 
 
-def task_named(name: str) -> Task:
-    if name not in TASKS:
-        raise KbError(f"no task '{name}'; one of {', '.join(TASKS)}")
-    return TASKS[name]
+def form_of(task: str) -> type[msgspec.Struct]:
+    if task not in FORMS:
+        raise KbError(f"no task '{task}'; one of {', '.join(FORMS)}")
+    return FORMS[task]
 
 
 def prompt_of(layout: store.Layout, name: str) -> str:
     """Text of a task's prompt. Raises KbError where the knowledge base has one that cannot be read."""
-    file = layout.prompts / f"{task_named(name).name}.md"
+    file = layout.prompts / f"{name}.md"
     try:
         return store.bytes_of(file).decode() if file.is_file() else _packaged(layout, name)
     except (OSError, UnicodeDecodeError) as error:
@@ -160,12 +146,9 @@ def _packaged(layout: store.Layout, name: str) -> str:
     return text.replace("`wiki/", f"`{layout.page('')}")
 
 
-def file_prompts(layout: store.Layout) -> tuple[str, ...]:
-    """Write the prompts that the knowledge base lacks, for people to read and to change. Returns their paths."""
-    written = []
-    for name in TASKS:
+def file_prompts(layout: store.Layout) -> None:
+    """Write the prompts that the knowledge base lacks, for people to read and to change."""
+    for name in FORMS:
         file = layout.prompts / f"{name}.md"
         if not file.exists():
             store.write(file, _packaged(layout, name))
-            written.append(f"prompts/{name}.md")
-    return tuple(written)

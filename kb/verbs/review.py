@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kb import KbError, store
 from kb.ingest.queue import WAITS, Answers, all_answers, answers_to, forget, packet_at
 from kb.ingest.settling import settle
-from kb.ingest.tasks import Comparison, Duplicate, read_reply, task_named
+from kb.ingest.tasks import Comparison, Duplicate, form_of, read_reply
 from kb.text import counted
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
@@ -49,7 +49,7 @@ def _waiting(answers: Answers) -> Iterator[tuple[str, tuple[str, ...]]]:
         state = "undecided" if answers.state == "undecided" else "returned"
         yield state, answers.attempts[-1].reasons
     elif answers.entered and answers.task in ("merge", "compare"):
-        match read_reply(answers.attempts[-1].text, task_named(answers.task).form):
+        match read_reply(answers.attempts[-1].text, form_of(answers.task)):
             case Duplicate(same=True) as reply:
                 yield f"one thing, keep {reply.keep}", (reply.because,)
             case Comparison(relation="conflict") as reply:
