@@ -1406,3 +1406,9 @@ def test_a_heading_says_in_brackets_what_became_of_all_below_it(log):
 def test_a_counter_of_any_name_is_no_figure(log):
     rows = [f"{n}|{f}|keep|step {n}" for n, f in ((1, 9.5), (2, 9.1), (3, 8.0), (4, 8.2))]
     assert {(r.label, r.primary) for r in runs_of(log("results.tsv", tsv("deney|quux|status|description", *rows)))} == {(str(n), "quux") for n in (1, 2, 3, 4)}
+
+
+def test_events_of_one_training_are_steps_and_no_runs(log):
+    rows = [{"event": "start", "t": 1}, *({"event": "step", "loss": 3 / n, "t": n} for n in (2, 3, 4)), {"event": "end", "t": 5}]
+    said = told(log("train.jsonl", jsonl(*rows)))
+    assert said["runs"] == 0 and any("or they are steps of one" in w for w in said["warnings"])

@@ -292,14 +292,15 @@ def _is_series(
     """
     exported = any(n.endswith("__MIN") for n in columns)
     sampled = any(c.key in NAMING and len({*c.filled}) > 1 for c in columns.values())
-    stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
-    stepped = stepped and all(c.numeric or not c.filled for c in columns.values())
+    # A number of the step, or events that are called so.
+    steps = {n for n, c in columns.items() if c.key in _STEPS and c.numeric or _STEPS & {*c.filled}}
+    stepped = steps and all(c.numeric or not c.filled or n in steps for n, c in columns.items())
     judged = any(
         direction_of(n) or is_aim(c.key) or c.key.partition("_")[0] in RUNS
         for n, c in columns.items()
     )
     plain = {*roles.values()} <= {"id", "metric"} and not judged
-    return exported or plain or not worded and (sampled or stepped)
+    return bool(exported or plain or not worded and (sampled or stepped))
 
 
 def _worded(

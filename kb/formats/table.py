@@ -40,8 +40,8 @@ from kb.text.units import unit_of as known_unit
 T = TypeVar("T")
 
 UNTOLD = (
-    "nothing says that its lines are runs: no status, and no value under a name; name the columns in a "
-    "first line, or say a status with every run; an import files none of them"
+    "nothing says that its lines are runs: no status, and no value under a name, or they are steps of one; "
+    "name the columns in a first line, or say a status with every run; an import files none of them"
 )
 _NO_RUN = "an object that is no run (no status, no number and measurement); skipped"
 # One word in front of what is said of a run.
@@ -270,7 +270,7 @@ def events_of(
         else:
             yield _segment_of(table, runs, layout, index)
         doubts = {
-            layout.doubt: bool(layout.doubt) and not further,
+            layout.doubt: bool(layout.doubt) and layout.tells and not further,
             layout.inferred: bool(layout.inferred),
             "no rows below the header: 0 runs": bool(table.names) and not sample,
             UNTOLD: not layout.tells,
