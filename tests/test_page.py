@@ -307,6 +307,8 @@ TRIES = ("**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower, reverted.\n
     # Its parts are labels of one try.
     (f"## Hypothesis\n\n**Hypothesis:** less dispatch.\n\n## Result\n\n**Result:** 18 % slower.\n\n## Findings\n\n**Result:** the cache.\n\n## Conclusion\n\n{TRIES[0]}", "experiment"),
     ("| ID | Hypothesis | Result |\n|---|---|---|\n| 1 | pools | 4 % slower |\n| 2 | inline | 18 % slower |\n\nConclusion: rejected.\n", "page"),
+    # What the page says of itself goes before what its parts say.
+    ("**Verdict:** three of them, all abandoned.\n\n## Attempt 1 — crashed\n\nA ring.\n\n## Attempt 2 — no gain\n\nA line.\n", "experiment"),
     # Each may be labelled in parts, or say in its heading how it came out.
     ("## Inline calls\n\n### Hypothesis\n\nLess dispatch.\n\n### Setting\n\nTwo arms.\n\n### Result: slower\n\n## Pools\n\n### Hypothesis\n\nSmaller.\n\n### Result\n\nFlat.\n", "page"),
     ("## Inline calls — REJECTED\n\n- **Result:** 18 % slower.\n\n## Pools — no gain\n\n- **Result:** 155 MB/s before, 149 MB/s after.\n", "page"),

@@ -498,6 +498,13 @@ def test_a_thing_taken_back_is_a_failure_in_any_words_and_terms_and_drawbacks_ar
         ("---\ncall: busted\n---\n# Glass door\n\n## Verdict\n\nSee above.\n", "refuted"),
         ("# Glass door\n\n## Verdict\n\nIt was merged on Monday.\n", "supported"),
         ("# Glass door\n\n## Verdict\n\nWe would have to weigh again.\n", None),
+        ("# Glass door\n\n## Result\n\nAll checks passed. The private build was nevertheless rejected: 97 fell to 36 tok/s.\n", "refuted"),
+        ("# Glass door\n\n## Result\n\nEight of them were screened; none was promoted.\n", "refuted"),
+        # What a later paragraph of the head tells may be of something beside it, and a status of few words is the page's.
+        ("# Glass door\n\nMerged in a20f4812.\n\nThe second oven stood on a table of its own. It was removed afterwards.\n\n## Setting\n\nTwo ovens.\n", "supported"),
+        ("# Glass door\n\nIssue: 511. Merged in a20f4812.\n\nThe second oven was removed afterwards.\n", "supported"),
+        ("# Glass door\n\nOne of 4 mm was merged.\n\nIt cracked, and was removed afterwards.\n", "refuted"),
+        ("# Glass door\n\n**Status:** ✅ Complete\n\n## Setting\n\nTwo doors.\n", None),
     ],
 )
 def test_a_verdict_without_a_verdicts_word_is_what_its_first_sentence_reports(text, verdict):
@@ -695,6 +702,22 @@ def test_a_section_that_declares_behind_a_label_or_in_its_title_that_it_failed_i
         ("principle", "E1: feed denial"),
         ("principle", "Negative result — do not set FAST_PEERS"),
     ]
+
+
+def test_a_heading_may_end_with_how_the_thing_came_out_that_it_names():
+    text = "# Oven\n\n## Glass door — rejected\n\nThe crust went soft.\n\n- Panes of 4 mm: 3 % slower.\n\n## Steam — kept\n\nThe crust is thin.\n"
+    assert [(s[0], s[3]) for s in said(text, "wiki/oven.md")] == [("principle", "Glass door — rejected")]
+    assert [s[3] for s in said(text.replace("# Oven", "# Dead ends"), "wiki/dead-ends.md")] == ["Glass door — rejected"]
+
+
+def test_a_figure_of_notes_tells_of_a_failure_where_something_was_set_or_held_against_another():
+    for text, count in (
+        ("Two doors cost 3 % more steam than one.", 1),
+        ("Door width 45 to 46 also regressed to 100.8 loaves/h.", 1),
+        ("On a hot day the crust measured 24.17, a 33 % regression.", 0),
+        ("Soft crusts were the trouble. Fix: a small door, about 30× slower to open than the old one.", 0),
+    ):
+        assert len(said(f"# Oven\n\n{text}\n", "wiki/oven.md")) == count, text
 
 
 def test_a_run_that_was_kept_states_beside_its_own_verdict_what_its_negative_results_head():

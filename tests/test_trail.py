@@ -847,3 +847,9 @@ def test_an_aside_that_ends_in_no_turns_no_run_that_was_kept():
     kept = "# Pin\n\nLatency 6.2 ms, down from 6.5 ms. Kept.\n\nDoes it help the small inputs? So no.\n"
     assert facts(kept).verdict.canonical == Verdict.SUPPORTED
     assert facts("# Pin\n\nLatency 6.9 ms against 6.5 ms. So no.\n").verdict.canonical == Verdict.REFUTED
+
+
+def test_a_field_of_few_words_above_the_first_section_is_no_hypothesis():
+    head = "# Wider doors\n\n**Date:** 2026-04-20\n**Branch:** `main`\n\n{}## Results\n\n4 ms, kept.\n"
+    assert facts(head.format("")).hypothesis == ""
+    assert facts(head.format("Two doors let the steam out before the crust is soft.\n\n")).hypothesis == "Two doors let the steam out before the crust is soft."

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kb import store
+from kb import page, store
+from kb.trail.declared import runs_among
 
 LOG = "commit\tval_bpb\tstatus\tdescription\na1\t1.02\tkeep\tbaseline\nb1\t1.01\tkeep\tlr 0.02\nc1\t1.05\tdiscard\tlr 0.2\n"
 SOURCE = "# The chip\n\nThe bandwidth of its memory is 819 GB/s in every mode of it.\n"
@@ -97,6 +98,15 @@ def test_a_client_reads_target_pages_where_they_stand(home, tmp_path):
                 await client.read_resource(f"kb://{hidden}")
 
     anyio.run(session)
+
+
+def test_a_folder_with_a_page_of_several_tries_is_no_folder_of_runs():
+    of_runs = "# Try\n\n**Verdict:** refuted\n\nFrom 12 → 14 ms.\n"
+    pages = [page.read(f"wiki/notes-of-tries/{name}.md", of_runs.encode()) for name in "abc"]
+    other = page.read("wiki/notes-of-tries/d.md", b"# Try d\n\nFate: shipwrecked, twice\n")
+    several = page.read("wiki/notes-of-tries/e.md", "# Tries\n\n## Glass — rejected\n\nSoft.\n\n## Steam — kept\n\nThin.\n".encode())
+    assert runs_among([*pages, other]) == ("wiki/notes-of-tries/*.md",)
+    assert runs_among([*pages, several]) == ()
 
 
 def test_an_owner_says_which_pages_are_runs_and_what_a_word_means(tmp_path, kb_command):

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 
 from kb import regex
 from kb.page import LARGEST, Detail, Heading, Page, text_of
@@ -137,7 +138,7 @@ def _page(
 
 def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     """What the text of a page that neither type nor name settles says of one try: `hypothesis` and `outcome` where it labels them,
-    `measured` where it compares figures, and `concluded` where it says how it came out.
+    `measured` where it compares figures, and `concluded` where it says how it came out; of a page of several `many`.
     """
     place = type_of_place(path)[0]
     if (
@@ -147,20 +148,26 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
         and names_run(path.rpartition("/")[2])
     ):
         return ()
-    if _holds_many(document):
-        return ()
+    outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
+    # What a page says of itself goes before what its parts say.
+    declares = any(_declares(b, measured=False) for b in _head(outer) if b.kind == "paragraph")
+    if _holds_many(document, parted=not declares):
+        return ("many",)
     lines = (line for b in document.of("paragraph") for line in document.source(b).split("\n"))
     signs = {*map(_label_of, filter(None, lines))}
     signs |= {
         heading_kind(_LABEL_END.split(b.plain, maxsplit=1)[0]) for b in document.of("heading")
     }
     signs |= {"measured"} if _measured(document) else set()
-    outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
     # Right in a folder of runs lie runs, and the record of one in a folder of its own; what lies beside that may tell of many.
     *_, above, name = ["", *path.removesuffix(".md").split("/")]
     is_run = type_of_folder(above) == "experiment" or records_run(above, name, reports=True)
     is_run = is_run and place == "experiment"
-    if outer and _concludes(document, outer, is_run=is_run, measured="measured" in signs):
+    if (
+        declares
+        or outer
+        and _concludes(document, outer, is_run=is_run, measured="measured" in signs)
+    ):
         signs.add("concluded")
     return tuple(sorted(signs - {""}))
 
@@ -169,15 +176,15 @@ def _label_of(line: str) -> str:
     return label_kind(_LABEL_END.split(line, maxsplit=1)[0])
 
 
-def _holds_many(document: Document) -> bool:
-    """Whether a page tells of several tries: in a row each of a table that labels what was claimed and how it came out, else below a heading
-    each, which is itself no label, where both are labelled, or which numbers it ("E1 — …", "E2 — …") or says how it came out ("… — REJECTED").
+def _holds_many(document: Document, *, parted: bool) -> bool:
+    """Whether a page tells of several tries: in a row each of a table that labels what was claimed and how it came out, else (`parted`) below
+    a heading each, which is itself no label, where both are labelled, or which numbers it ("E1 — …", "E2 — …") or says how it came out ("… — REJECTED").
     """
     for table in document.of("table"):
         heads = {label_kind(c.plain) for c in table.rows[0].cells}
         if len(table.rows) > 2 and heads >= _BOTH:
             return True
-    return any(n > 1 for n in _tries_in(document).values())
+    return parted and any(n > 1 for n in _tries_in(document).values())
 
 
 def _tries_in(document: Document) -> Counter[int]:
@@ -199,18 +206,22 @@ def _tries_in(document: Document) -> Counter[int]:
     return tries
 
 
+def _head(outer: list[Block]) -> Iterator[Block]:
+    """What stands before a page's first section."""
+    return takewhile(lambda b: b.kind != "heading" or b.level < 2, outer)
+
+
 def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured: bool) -> bool:
     """Whether a page says of itself how it came out: at its head; where it measured, under a heading of its own or in its last paragraph too."""
     tops = [b for b in outer if b.kind == "heading"]
     if sum(b.level > 1 and calls_run(b.plain) for b in tops) > 1:
         return False  # Each of them may.
-    first = next((b.line for b in tops if b.level > 1), outer[-1].stop)
-    head = [b for b in outer if b.line < first]
     # In a folder of runs a status is the run's.
-    if any(_declares(b, measured=measured or is_run) for b in head):
+    if any(_declares(b, measured=measured or is_run) for b in _head(outer)):
         return True
     if not measured or any(b.level < 3 and heading_kind(b.plain) == "outcome" for b in tops):
         return measured
+    first = next((b.line for b in tops if b.level > 1), outer[-1].stop)
     return _ends(document, outer, first, is_run=is_run)
 
 

@@ -16,7 +16,7 @@ from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
 from kb.refuted.moves import plain_words
 from kb.refuted.statement import ADVICE, CROSSES, MOST, REASONS, is_short, reports_failure
-from kb.schema import heading_kind
+from kb.schema import heading_kind, outcome_verdict
 from kb.text import words_of
 from kb.text.reports import ReportKind, names_failures, report_of
 from kb.trail.outline import passages_of
@@ -123,6 +123,9 @@ def _opening(head: Block, name: str, *, apart: bool = False) -> str:
     if apart and _is_crossed(head):
         return ""
     title = head.plain.partition(" (")[0] if apart else head.plain
+    # So does what stands behind a dash.
+    subject, _, end = title.partition(" — ")
+    title = subject if outcome_verdict(end) else title
     return alone and mode_of(title) or mode_of(name * (head.level == 1))
 
 

@@ -12,6 +12,7 @@ from kb.graph.paths import target_of
 from kb.page import Page, document_of
 from kb.page.document import Block, Document
 from kb.refuted.intent import Aim, aim_of_text, readable
+from kb.refuted.moves import moves_in
 from kb.schema import (
     FAILED,
     NOTES,
@@ -75,6 +76,8 @@ ADVICE = re.compile(
     r"(?:incorrect|wrong|bad|good|correct|right)\s*[:–—]|n/?a\b|\(?(?:none|nothing)\b|no\W*$)",
     re.IGNORECASE,
 )
+# More words in front of a colon are a sentence.
+_LONGEST_NAME = 6
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
@@ -104,6 +107,18 @@ def reports_failure(text: str) -> bool:
     return bool(LOSS.search(text)) or any(
         report_in(sentence, is_try=True)[0] is ReportKind.FAILED for sentence in sentences_of(text)
     )
+
+
+def gives_figure(text: str, claim: str) -> bool:
+    """Whether the claim of an entry gives a figure of a try: where a few words lead this, something was set, or is held against something
+    else.
+    """
+    figures = [*numbers_in(claim)]
+    lead = text.replace(". ", ": ").partition(": ")[0]
+    is_try = lead != text and len(lead.split()) < _LONGEST_NAME
+    is_try = is_try or not {"than", "while"}.isdisjoint(claim.split())
+    is_try = is_try or any(m.value or m.is_moved for m in moves_in(claim))
+    return is_try and (len(figures) > 1 or any(n.unit or n.signed for n in figures))
 
 
 def statement_in(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice
+from operator import itemgetter
 
 from kb.page import Page, document_of
 from kb.page.document import Block, Document
@@ -30,6 +31,7 @@ from kb.refuted.statement import (
     RunAim,
     Statement,
     entry_of,
+    gives_figure,
     is_note,
     is_short,
     own_failure,
@@ -226,11 +228,11 @@ def _of_block(
         yield from _item(*where, rest, part.mode or "turned-down", subject=name.rstrip(" .。"))
     elif mentions:
         # Below an item of a list only what moves a lever of its own is another.
-        moves_own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
+        own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
         # What stands behind a label of every section is said of what the section names.
         subject = part.title * (block.line in fields) * (not within)
         reported = _reported(page, lines, part.anchor, entry, subject=subject)
-        yield from filter(moves_own, reported) if within else reported
+        yield from filter(own, reported) if within else reported
 
 
 def _led(page: Page, document: Document, block: Block, part: ListPart) -> Iterator[Statement]:
@@ -277,11 +279,11 @@ def _declared(page: Page, part: ListPart, because: str) -> Statement:
 
 
 def _behind_title(document: Document, part: ListPart) -> str:
-    """What a section says below a title that says at its head that it failed ("Negative result — x"); "findings" are a list."""
-    head, colon, _ = part.title.replace(" — ", ": ").partition(": ")
-    prose = prose_of(document, part.lines[1:])
-    declares = colon and head[-1:] != "s" and canonical_verdict(head) is Verdict.REFUTED
-    return prose if declares and reports_failure(prose) else ""
+    """What a section says below a title that begins or ends with a failure ("Negative result — x", "x — rejected"); "findings" are a list."""
+    head, end = itemgetter(0, -1)(part.title.replace(" — ", ": ").split(": "))
+    begins = head[-1:] != "s" and canonical_verdict(head) is Verdict.REFUTED
+    prose = prose_of(document, part.lines[1:]) * (end != part.title)
+    return prose * (begins and reports_failure(prose) or outcome_verdict(end) in FAILED)
 
 
 def _behind_label(document: Document, part: ListPart) -> str:
@@ -345,12 +347,10 @@ def _as_told(
 ) -> Iterator[Statement]:
     """A failure as it is told, where it tells of one try: by a figure, what was done in the end, a label, or of the sentence before."""
     claim, because = failure_in(text) or ("", "")
-    report = "".join(sentences_of(because)[:1])
     declared = subject and label_kind(text.partition(":")[0]) == "outcome"
-    refers = declared or is_referring(report)
-    figures = [*numbers_in(claim)]
-    measured = len(figures) > 1 or any(n.unit or n.signed for n in figures)
-    if claim and (refers or measured or any(report_of(s)[1] for s in sentences_of(because))):
+    refers = declared or is_referring("".join(sentences_of(because)[:1]))
+    tells = refers or any(report_of(s)[1] for s in sentences_of(because))
+    if claim and not ADVICE.match(because) and (tells or gives_figure(text, claim)):
         # A sentence further below that names its own subject tells of that one.
         subject = subject if refers or not whole or text.startswith(claim) else ""
         because = text if subject else because

@@ -35,7 +35,7 @@ _OLD = r"(?:default|baseline|control|current|existing|old|original|previous|ship
 _NOT_TAKEN = (
     rf"\b(?:(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
     rf"(?<!new ){_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is (?:kept|preferable|better|faster|superior)|does not need|wins|won)\b|"
-    r"(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl(?:ed|ing))\w*)"
+    r"(?:not|never|no|none|won['’]t)(?: going to)?(?: be(?:ing)?| was| were)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl(?:ed|ing))\w*)"
 )
 # What is done is of no use: of an action, or of what stands where something tried is spoken of.
 _USELESS = (
@@ -44,7 +44,7 @@ _USELESS = (
 )
 # It was taken back.
 _TAKEN_BACK = (
-    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|for|again|the same|in|within|when)\b))|\b(?:we|(?<!what )was|(?<!what )were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
+    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|for|again|the same|in|within|when)\b))|\b(?:we|(?<!what )was|(?<!what )were|been|and|then|so|all)(?: nevertheless| therefore| finally)? |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|undid|dropped|removed|scrapped|shelved|killed|axed|nixed|binned|given up|left (?:it )?(?:off|out)|turned (?:it )?off|switched off|not used)\b|"
     rf"\b(?:(?:rolled(?!{_THEM} out)|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|took [\w ]{{1,24}}? back\b|did{_NOT} keep\b|"
     rf"(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|(?<!\w )back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)(?! (?:it|them|this)\b)|(?:staying|stick|sticking) (?:at|with)(?! (?:it|them|this)\b)|"

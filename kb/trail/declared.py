@@ -28,10 +28,10 @@ def with_record(page: Page, layout: Layout) -> tuple[Page, Page, PageRecord | No
 
 def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:
     """Patterns of pages that stand in one folder, or have one name in its folders, where most tell of a run and the
-    others say nothing of what they are.
+    others say nothing of what they are, and none tells of several.
     """
     groups = grouped(
-        (pattern, page.type == "experiment")
+        (pattern, "many" if "many" in page.labels else page.type)
         for page in pages
         if page.type in ("experiment", "page", "observation")
         for pattern in (
@@ -43,7 +43,9 @@ def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:
         sorted(
             pattern
             for pattern, group in groups.items()
-            if len(group) >= _FEWEST and len(group) < 2 * sum(group) < 2 * len(group)
+            if len(group) >= _FEWEST
+            and len(group) < 2 * group.count("experiment") < 2 * len(group)
+            and "many" not in group
         )
     )
 

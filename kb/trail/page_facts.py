@@ -59,7 +59,7 @@ _Part = tuple[str, tuple[Passage, ...]]
 # A longer title is text that lost its line ends; of a reason and a set-up the head is kept.
 _LONGEST_TITLE, _REASON, _SETUP = 500, 900, 1500
 # A shorter text before the first section is a line of links or of dates.
-_SHORTEST_LEAD = 40
+_SHORTEST_LEAD, _LONGEST_FIELD = 40, 4
 
 
 def facts_of(page: Page, text: str, words: Mapping[str, str] = {}) -> bytes | None:
@@ -138,9 +138,14 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
 
 
 def _opening(lead: tuple[Passage, ...]) -> str:
-    """What stands before the first section, where that is a text; how the run came out is no hypothesis."""
+    """What stands before the first section, where that is a text; how the run came out, and a field of few words, is no hypothesis."""
     opening = prose_of(
-        p for p in lead if p.label not in OUTCOME_LABELS and not (p.label and p.listed)
+        p
+        for p in lead
+        if not p.label
+        or p.label not in OUTCOME_LABELS
+        and not p.listed
+        and len(p.behind.partition(". ")[0].split()) > _LONGEST_FIELD
     )
     return opening if len(opening) > _SHORTEST_LEAD else ""
 

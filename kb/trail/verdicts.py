@@ -171,13 +171,22 @@ def decided_verdict(
         # What it reports is of something else.
         return None
     ends = next((p.text for p in passages[-1:] if p.kind == "paragraph" and not p.listed), "")
-    head = " ".join(p.text for p in lead if p.kind == "paragraph")
-    # "tried: …, saw: … => backed out": the arrow leads to what it came to.
-    for text in (page.title, reasons or results, head.partition("=> ")[2], head, ends):
+    for text in (page.title, reasons or results, *_openings(lead, passages), ends):
         if read := _decision_in(text, is_title=text == page.title, is_end=text == ends):
             return read
     marks = {v: line for line in results.split("\n") if (v := marked_verdict(line))}
     return VerdictRead(*marks.popitem(), "section") if len(marks) == 1 else None
+
+
+def _openings(lead: Sequence[Passage], passages: Sequence[Passage]) -> Sequence[str]:
+    """What a page's head says, in the order in which it counts: "tried: …, saw: … => backed out": the arrow leads to what it came to."""
+    # A status of few words that says no verdict is the page's.
+    fields = {p for p in lead if p.label == "status" and len(p.behind.split()) < _TOLD}
+    head = [p.text for p in lead if p.kind == "paragraph" and p not in fields]
+    joined = " ".join(head)
+    # Behind fields, and above sections, a later paragraph may tell of something beside it; else it goes on to what was tried next.
+    apart = len(lead) < len(passages) or any(p.label for p in lead[:2])
+    return joined.partition("=> ")[2], *(head if apart else [joined])
 
 
 def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | None:
