@@ -1412,3 +1412,9 @@ def test_events_of_one_training_are_steps_and_no_runs(log):
     rows = [{"event": "start", "t": 1}, *({"event": "step", "loss": 3 / n, "t": n} for n in (2, 3, 4)), {"event": "end", "t": 5}]
     said = told(log("train.jsonl", jsonl(*rows)))
     assert said["runs"] == 0 and any("or they are steps of one" in w for w in said["warnings"])
+
+
+def test_a_table_in_words_that_nothing_knows_is_a_trail_where_one_of_them_follows_the_figures(log):
+    rows = "| 1 | stan | 12.5 | baza |\n| 2 | kafelki | 11.8 | zostaje |\n| 3 | pola | 12.9 | wraca |\n| 4 | simd | 10.1 | zostaje |\n| 5 | nici | 9.4 | zostaje |\n| 6 | krok | 9.9 | wraca |\n"
+    said = told(log("dziennik.md", f"# Dziennik\n\n| Nr | Zmiana | Czas (ms) | Decyzja |\n|---|---|---|---|\n{rows}"))
+    assert (counts(said), said["best"]["value"]) == ((6, 3, 2, 0, 0, 1), 9.4)

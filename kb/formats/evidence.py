@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import product, zip_longest
 
 from kb import grouped
 from kb.formats.columns import DECIDED
@@ -28,7 +28,7 @@ def _gains(
 ) -> Iterator[float | None]:
     """By how much each value beats the best before it that was not discarded; None where there is no value or none before."""
     best = None
-    for value, outcome in zip(values, outcomes, strict=True):
+    for value, outcome in zip_longest(values, outcomes):
         gain = None if value is None or best is None else sign * (value - best)
         yield gain
         if value is not None and (gain is None or gain > 0 and outcome is not Outcome.DISCARDED):
@@ -37,7 +37,7 @@ def _gains(
 
 def winners(labels: Sequence[Hashable], gains: Sequence[float | None]) -> Mapping[Hashable, bool]:
     """Which labels stand on runs that gained and which on runs that did not; empty where one stands on both, or there are few of either."""
-    rows = grouped((x, g) for x, g in zip(labels, gains, strict=True) if x and g is not None)
+    rows = grouped((x, g) for x, g in zip(labels, gains, strict=False) if x and g is not None)
     won = {x: min(g) >= 0 and 2 * sum(y > 0 for y in g) > len(g) for x, g in rows.items()}
     clear = all(won[x] or 2 * sum(y <= 0 for y in g) > len(g) for x, g in rows.items())
     whole, gained = (sum(map(len, rows.values())), sum(len(g) for x, g in rows.items() if won[x]))
@@ -60,10 +60,13 @@ def _labels_of(
 
 
 def informed(
-    layout: RecordLayout, sample: Sequence[Record], outcomes: Sequence[Outcome | None]
+    layout: RecordLayout, sample: Sequence[Record], outcomes: Sequence[Outcome | None] = ()
 ) -> RecordLayout:
-    """A layout with what the figures say: which words decide where no run is decided, and which way is better where no name says it."""
-    aim, decided = layout.primary, not DECIDED.isdisjoint(outcomes)
+    """A layout with what the figures say: which words decide where no run is decided, and which way is better where no name says it.
+
+    Without `outcomes` a layout that decides is left as it is.
+    """
+    aim, decided = layout.primary, layout.decided or not DECIDED.isdisjoint(outcomes)
     if not layout.tells or layout.ranked or decided and layout.direction:
         return layout
     values = [q and q.value for q in (quantity_of(r.cells.get(aim, "")) for r in sample)]

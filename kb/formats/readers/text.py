@@ -29,6 +29,7 @@ from kb.formats.entries import (
     entries_of,
     with_spoken,
 )
+from kb.formats.evidence import informed
 from kb.formats.layout import Record, RecordLayout, RecordTable, layout_of
 from kb.formats.markup import pages_of
 from kb.formats.outline import (
@@ -134,7 +135,7 @@ def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]
     """Tables of runs with their layouts, which those of one header share."""
     alike = grouped((tuple(table.names), record) for table in tables for record in table.records)
     first = {tuple(t.names): t for t in reversed(tables)}
-    layouts = {n: layout_of(t, alike[n], ask=ask) for n, t in first.items()}
+    layouts = {n: informed(layout_of(t, alike[n], ask=ask), alike[n]) for n, t in first.items()}
     readings = (
         {n: x for n, x in layouts.items() if tells_runs(x, alike[n], loose=loose)}
         for loose in (False, True)
