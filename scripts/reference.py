@@ -65,6 +65,7 @@ def schema_page() -> str:
         "out, one that compares figures; of a folder below it the README, `results`, `report` or the like that says how it came out.",
         "- Elsewhere, where nothing says another type: `verdict:` in the front matter (`status:`, `outcome:` and their like only beside a hypothesis and figures), labels of "
         "both hypothesis and outcome, or figures compared and what was done with the change at the head, under a heading of results or at the end.",
+        "- A page whose `type:` is its owner's own (`strategy`), where the front matter says how it came out and its text gives several figures.",
         "- On one page: headings that begin with a day and say how it came out, with a number and a label of the outcome, or with a word for a run "
         "and its number (two at least, each with a figure and its unit), headings below a day alone, and headings below such as "
         '"Applied" and "Rejected" (three at least, half of them with a figure).',

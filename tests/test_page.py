@@ -298,6 +298,16 @@ def test_what_may_be_two_days_or_none_dates_nothing(written):
     assert read(f"---\ntitle: A\ndate: {written}\n---\n").date == ""
 
 
+@pytest.mark.parametrize(("kind", "status", "told", "stated"), [
+    ("strategy", "rejected", "28 trades, 67.9 % won, drawdown 12 %.", "experiment"),
+    ("strategy", "draft", "28 trades, 67.9 % won, drawdown 12 %.", "strategy"),
+    ("policy", "rejected", "Nobody may wait for 30 days.", "policy"),
+    ("claim", "supported", "It gains 4 % on one and 6 % on the other.", "claim"),
+])
+def test_a_thing_of_its_owners_kind_that_was_measured_and_judged_is_a_run(kind, status, told, stated):
+    assert read(f"---\ntype: {kind}\nstatus: {status}\n---\n# Fade\n\n{told}\n", "wiki/strategies/fade.md").type == stated
+
+
 TRIES = ("**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower, reverted.\n", "**Hypothesis:** smaller values.\n\n**Result:** 4 % slower, reverted.\n")
 
 

@@ -254,10 +254,14 @@ class Page(_Fronted):
         return stated or raw or (by_folder if by_place else None) or "page"
 
     def _is_run(self, stated: str, by_folder: str | None) -> bool:
-        """Whether a page tells of a run: among runs, one that is named so or says how it came out; elsewhere one that says nothing else of itself."""
+        """Whether a page tells of a run: among runs, one that is named so or says how it came out; elsewhere one that says nothing else of itself,
+        or a thing of its owner's kind that was measured and judged.
+        """
         if by_folder == "experiment":
             named = stated == "experiment" or names_run(self.stem)
             return named or not stated and self._reports
+        if stated and type_of(stated) is None:
+            return "measured" in self.labels and self._states()
         return not stated and by_folder in (None, "observation") and self._tries
 
     @cached_property

@@ -20,6 +20,7 @@ from kb.schema import (
     names_run,
     outcome_verdict,
     records_run,
+    type_of,
     type_of_folder,
     type_of_place,
 )
@@ -140,10 +141,11 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     """What the text of a page that neither type nor name settles says of one try: `hypothesis` and `outcome` where it labels them,
     `measured` where it compares figures, and `concluded` where it says how it came out; of a page of several `many`.
     """
-    place = type_of_place(path)[0]
+    place, stated = type_of_place(path)[0], str(front.fields.get("type") or "")
+    if stated:
+        return _of_own_type(stated, document)
     if (
-        front.fields.get("type")
-        or place not in (None, "experiment", "observation")
+        place not in (None, "experiment", "observation")
         or place == "experiment"
         and names_run(path.rpartition("/")[2])
     ):
@@ -170,6 +172,14 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     ):
         signs.add("concluded")
     return tuple(sorted(signs - {""}))
+
+
+def _of_own_type(stated: str, document: Document) -> tuple[str, ...]:
+    """`measured` where a page of a type that is its owner's own gives several figures."""
+    if type_of(stated) or label_kind(stated) == "hypothesis":
+        return ()
+    figures = (n for b in document.of("paragraph") for n in numbers_in(b.plain))
+    return ("measured",) * (sum(bool(n.unit or n.signed) for n in figures) > 1)
 
 
 def _label_of(line: str) -> str:
