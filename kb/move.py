@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote
@@ -65,7 +66,7 @@ def planned(layout: store.Layout, old: str, *, new: str) -> PageMove:
         is_linking = any(n in data for n in names) or b"[[" in data and stem in data.lower()
         if path != old and not is_linking:
             continue
-        after, count, missed = _mended(read(path, data), data, old=old, new=new)
+        after, count, missed = _mended(read(path, data), data, old=old, new=new, paths=paths)
         after = seal.renewed(path, data, after=after)
         left.extend(missed)
         place = new if path == old else path
@@ -95,12 +96,19 @@ def _refuse_places(layout: store.Layout, old: str, new: str) -> None:
 
 
 def _mended(
-    page: Page, data: bytes, *, old: str, new: str
+    page: Page, data: bytes, *, old: str, new: str, paths: Iterable[str]
 ) -> tuple[bytes, int, list[tuple[str, int, str]]]:
     here = new if page.path == old else page.path
-    wikilinks = (link for link in page.links if link.kind == "wikilink")
+    wikilinks = [link for link in page.links if link.kind == "wikilink"]
     lost = (x for x in wikilinks if _means(x.href, old) and not _means(x.href, new))
-    count, left = 0, [(here, link.line, f"[[{link.href}]]") for link in lost]
+    count, left = 0, list[tuple[str, int, str]]()
+    for (href, line), times in Counter((link.href, link.line) for link in lost).items():
+        named = _named(href, new)
+        after = _renamed(data, href, line, times=times, named=named.encode())
+        if after == data or sum(_means(href, p) or _means(named, p) for p in paths) > 1:
+            left.append((here, line, f"[[{href}]]"))
+        else:
+            data, count = after, count + 1
     for href, line in dict.fromkeys(
         (link.href, link.line)
         for link in page.links
@@ -120,6 +128,24 @@ def _mended(
     name = rb"(?<![\w./-])" + re.escape(old.encode()) + rb"(?![\w/-]|\.\w)"
     fields, among = re.subn(name, lambda _: new.encode(), front)
     return fields + data[len(front) :], count + among, left
+
+
+def _named(href: str, path: str) -> str:
+    """What a wikilink calls a page at `path`: by as many folders as it names now, with `.md` where it does."""
+    name = wikilink_of(href).name
+    parts = path.split("/")[-len(name.strip("/").split("/")) :]
+    return "/".join(parts).removesuffix("" if name.endswith(".md") else ".md")
+
+
+def _renamed(data: bytes, href: str, line: int, *, times: int, named: bytes) -> bytes:
+    """The page with the wikilinks `href` of one line leading to another name; as it was where code reads alike."""
+    lines, name = data.splitlines(keepends=True), wikilink_of(href).name
+    # The bar of a table's cell is escaped.
+    rest = re.escape(href.partition(name)[2].encode()).replace(rb"\|", rb"\\?\|")
+    mark = rb"(?<=\[\[)" + re.escape(name.encode()) + rb"(?=" + rest + rb"\]\])"
+    row, count = re.subn(mark, lambda _: named, lines[line - 1])
+    lines[line - 1] = row if count == times else lines[line - 1]
+    return b"".join(lines)
 
 
 def _means(written: str, path: str) -> bool:

@@ -81,9 +81,9 @@ def test_a_crash_with_zeros_is_never_the_best_of_a_lower_is_better_log(log):
 
 @pytest.mark.parametrize("change", [
     lambda t: t.replace("\n", "\r\n"), lambda t: "\ufeff" + t, lambda t: t.rstrip("\n"), lambda t: "\n\n" + t, lambda t: t.replace("\n", "\n\n"),
-    lambda t: t.encode("utf-16"), lambda t: "# written by the loop\n" + t, lambda t: t.replace("keep", "KEEP").replace("discard", "**Discard**"),
+    lambda t: t.encode("utf-16"), lambda t: t.replace("\n", "\r"), lambda t: "# written by the loop\n" + t, lambda t: t.replace("keep", "KEEP").replace("discard", "**Discard**"),
     lambda t: t.replace("status", "Status").replace("val_bpb", "Val_BPB"),
-], ids=["crlf", "bom", "no last newline", "blank first", "blank between", "utf-16", "comment", "case", "header case"])
+], ids=["crlf", "bom", "no last newline", "blank first", "blank between", "utf-16", "cr alone", "comment", "case", "header case"])
 def test_line_ends_marks_and_case_change_nothing(log, change):
     said = told(log("results.tsv", change(KARPATHY)))
     assert counts(said) == (4, 2, 1, 1, 0, 0)

@@ -66,14 +66,25 @@ def test_a_wrong_move_is_refused_and_nothing_changes(make_base, old, new, messag
     assert {p: (layout.root / p).read_bytes() for p in PAGES} == {p: c.encode() if isinstance(c, str) else c for p, c in PAGES.items()}
 
 
-def test_lists_of_the_front_matter_follow_and_a_wikilink_that_means_another_page_then_is_left_to_its_writer(make_base, kb_command):
+def test_lists_of_the_front_matter_and_wikilinks_follow_and_one_that_may_mean_another_page_is_left_to_its_writer(make_base, kb_command):
     listing = "---\nevidence: [wiki/concepts/a.md, x/wiki/concepts/a.md]\nsources:\n  - wiki/concepts/a.md\n  - wiki/concepts/a.md.bak\n---\n[[a#limits|A]] and [[concepts/A]] and [[b]]\n"
     layout = make_base(PAGES | {"wiki/see.md": listing})
     done = move.move(layout, "wiki/concepts/a.md", new="wiki/concepts/c.md")
-    assert {(path, href) for path, _, href in done.left} == {("wiki/see.md", "[[a#limits|A]]"), ("wiki/see.md", "[[concepts/A]]")}
+    assert not done.left
     text = (layout.root / "wiki/see.md").read_text()
     assert text.startswith("---\nevidence: [wiki/concepts/c.md, x/wiki/concepts/a.md]\nsources:\n  - wiki/concepts/c.md\n  - wiki/concepts/a.md.bak\n---\n")
+    assert text.endswith("---\n[[c#limits|A]] and [[concepts/c]] and [[b]]\n")
     assert not move.planned(layout, "wiki/concepts/c.md", new="wiki/c.md").left
+    (layout.root / "wiki/c.md").write_text("# Another\n")
+    assert [href for *_, href in move.planned(layout, "wiki/concepts/c.md", new="wiki/concepts/d.md").left] == ["[[c#limits|A]]"]
+
+
+def test_wikilinks_of_a_table_and_embeds_follow_and_what_reads_like_one_in_code_is_left(make_base):
+    text = "# See\n\n[x](concepts/a.md) and ![[a]]\n\n| x |\n|---|\n| [[a\\|lab]] |\n\n`[[a]]` and [[a]]\n"
+    layout = make_base(PAGES | {"wiki/see.md": text})
+    done = move.move(layout, "wiki/concepts/a.md", new="wiki/observations/c.md")
+    assert done.left == (("wiki/see.md", 9, "[[a]]"),)
+    assert (layout.root / "wiki/see.md").read_text() == text.replace("concepts/a.md", "observations/c.md").replace("[[a", "[[c", 2)
 
 
 def test_records_follow_their_pages_and_hold_for_what_kb_mended(make_base):

@@ -428,3 +428,18 @@ def test_plain_fields_are_read_as_yaml_reads_them(raw):
     plain = front.plain_fields(raw)
     if plain is not None:
         assert (plain, ()) == front_yaml.yaml_values(raw, "x.md")
+
+
+@pytest.mark.parametrize(
+    ("body", "day"),
+    [
+        ("Date: 2026-01-03\nStatus: accepted\n", "2026-01-03"),
+        ("- **Date:** January 3, 2026\n- Status: accepted\n", "2026-01-03"),
+        ("* Datum: 3.1.2026\n\n## Context\n\nDate: 2025-01-01\n", "2026-01-03"),
+        ("Date: soon\n", ""),
+        ("## Context\n\nDate: 2026-01-03\n", ""),
+    ],
+)
+def test_a_day_that_the_head_of_a_page_labels_dates_it_where_no_field_does(body, day):
+    read = lambda head: page.read("wiki/decisions/0003-x.md", f"{head}# Keep it\n\n{body}".encode()).date  # noqa: E731
+    assert read("") == day and read("---\ncreated: 2024-01-01\n---\n") == "2024-01-01"

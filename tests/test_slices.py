@@ -310,6 +310,9 @@ def test_a_run_in_flight_is_told_as_such_and_not_among_the_pages_again(trail_bas
     build(trail_base)
     made = ask(trail_base, target="engine", query="unroll by eight to hide the latency of the multiply")
     assert [i.why for i in items(made, "state") if i.path == path] == ["in flight"] and path not in {i.path for i in items(made, "pages")}
+    assert not any("v090" in i.text for i in items(made, "recent"))
+    resumed = ask(trail_base, step="resume", target="engine")
+    assert path not in {i.path for i in items(resumed, "recent")} and [i.why for i in items(resumed, "state") if i.path == path] == ["in flight"]
 
 
 def test_a_row_of_a_table_is_told_under_its_heads_whichever_cells_are_empty():

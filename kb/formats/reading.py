@@ -93,13 +93,17 @@ _LARGEST, _LONGEST = 4 << 30, 256 << 20
 
 
 def lines_of(path: Path) -> Iterator[LogLine | Remark]:
-    """Lines of a log as text, streamed; a BOM, CRLF and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
+    """Lines of a log as text, streamed; a BOM, CRLF, CR alone and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
     with readable(path), opened(path, most=_LARGEST, declared=True) as file:
-        wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        head = file.read(1 << 16)
+        wide = head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         file.seek(0)
-        if wide:
-            yield Remark("the file is UTF-16; read as such")
-            text = io.TextIOWrapper(file, "utf-16", "replace", newline="\n")
+        # Old spreadsheets end a line with CR alone.
+        if wide or b"\r" in head[:-1] and b"\n" not in head:
+            if wide:
+                yield Remark("the file is UTF-16; read as such")
+            kind, end = ("utf-16", "\n") if wide else ("utf-8-sig", "\r")
+            text = io.TextIOWrapper(file, kind, "replace", newline=end)
             yield from (LogLine(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
             return
         for number, raw in enumerate(iter(partial(file.readline, _LONGEST), b""), 1):

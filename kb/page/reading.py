@@ -11,6 +11,7 @@ from kb.page.document import WIKILINK, Block, Document, document_of, skimmed
 from kb.page.front import Front, front_of
 from kb.page.text import slug_of
 from kb.schema import (
+    CREATED_FIELDS,
     FIELD_NAMES,
     OUTCOME_LABELS,
     Finding,
@@ -84,6 +85,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
         detail = Detail(headings=named, symbols=symbols)
         return _page(path, digest, front, lines, detail, hrefs=parts[1])
     document = document_of(text)
+    front.fields.update(_dated(document) if front.fields.keys().isdisjoint(CREATED_FIELDS) else ())
     if document.open_fence:
         message = "a code fence is never closed; all that follows reads as code"
         find(document.open_fence, "open-fence", message, "close it with the same marker")
@@ -309,6 +311,16 @@ def _english(fields: dict[str, object]) -> dict[str, object]:
         key: FIELD_NAMES.get(key.lower(), key.lower()) for key in fields if isinstance(key, str)
     }
     return {name: fields[key] for key, name in named.items() if name not in fields}
+
+
+def _dated(document: Document) -> Iterator[tuple[str, str]]:
+    """The day that a line of the head labels, where no field does ("Date: 2026-01-03")."""
+    heads = (b.line for b in document.of("heading") if b.level > 1)
+    for block in document.between(1, next(heads, document.text.count("\n") + 2)):
+        for line in block.plain.split("\n") if block.kind == "paragraph" else ():
+            name, _, day = line.partition(": ")
+            if FIELD_NAMES.get(name.lower(), name.lower()) in CREATED_FIELDS:
+                yield "date", day.strip()
 
 
 def _headings(document: Document, ids: list[str]) -> Iterator[Heading]:

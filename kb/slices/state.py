@@ -100,7 +100,9 @@ def bring_lines(
 
 
 def _once(into: OpenSlice, lines: Sequence[Line]) -> Sequence[Line]:
-    """The last run, and those before it that the levers which failed have not told already."""
+    """The last run that ended, and those before it that the levers which failed have not told already."""
+    running = {f.path for f in into.question.earlier if f.running}
+    lines = [line for line in lines if line.path not in running]
     failed = "\n".join(i.text for i in into.parts.get("refuted", ()))
     untold = (line for line in lines[1:] if into.named(f"{handle(line.path)} ") not in failed)
     return (*lines[:1], *untold)

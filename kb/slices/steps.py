@@ -91,7 +91,8 @@ def fill_resume(into: OpenSlice, request: Request) -> str:
     for name, why, most in _STANDING:
         bring_lines(into, "state", why, parts.get(name, ())[:most], most=request.budget)
     bring_running(into)
-    for path in into.runs[-1:]:
+    # What is in flight stands there already.
+    for path in [p for p in into.runs if p not in into.full][-1:]:
         into.page("recent", path, "last run", closely=False)
     for path in [p for p in reversed(into.runs) if p not in into.full][:_RESUMED]:
         _bring_line(into, "refuted" if into.failed(path) else "recent", path)
