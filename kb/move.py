@@ -103,7 +103,10 @@ def _mended(
     lost = (x for x in wikilinks if _means(x.href, old) and not _means(x.href, new))
     count, left = 0, list[tuple[str, int, str]]()
     for (href, line), times in Counter((link.href, link.line) for link in lost).items():
-        named = _named(href, new)
+        # It names as many folders as before, and the ending where it did.
+        name = wikilink_of(href).name
+        parts = new.split("/")[-1 - name.strip("/").count("/") :]
+        named = "/".join(parts).removesuffix("" if name.endswith(".md") else ".md")
         after = _renamed(data, href, line, times=times, named=named.encode())
         if after == data or sum(_means(href, p) or _means(named, p) for p in paths) > 1:
             left.append((here, line, f"[[{href}]]"))
@@ -130,21 +133,15 @@ def _mended(
     return fields + data[len(front) :], count + among, left
 
 
-def _named(href: str, path: str) -> str:
-    """What a wikilink calls a page at `path`: by as many folders as it names now, with `.md` where it does."""
-    name = wikilink_of(href).name
-    parts = path.split("/")[-len(name.strip("/").split("/")) :]
-    return "/".join(parts).removesuffix("" if name.endswith(".md") else ".md")
-
-
 def _renamed(data: bytes, href: str, line: int, *, times: int, named: bytes) -> bytes:
     """The page with the wikilinks `href` of one line leading to another name; as it was where code reads alike."""
     lines, name = data.splitlines(keepends=True), wikilink_of(href).name
     # The bar of a table's cell is escaped.
-    rest = re.escape(href.partition(name)[2].encode()).replace(rb"\|", rb"\\?\|")
-    mark = rb"(?<=\[\[)" + re.escape(name.encode()) + rb"(?=" + rest + rb"\]\])"
-    row, count = re.subn(mark, lambda _: named, lines[line - 1])
-    lines[line - 1] = row if count == times else lines[line - 1]
+    marks = {f"[[{written}]]".encode() for written in (href, href.replace("|", "\\|"))}
+    if sum(map(lines[line - 1].count, marks)) == times:
+        for mark in marks:
+            other = mark.replace(name.encode(), named, 1)
+            lines[line - 1] = lines[line - 1].replace(mark, other)
     return b"".join(lines)
 
 

@@ -372,6 +372,21 @@ def test_a_line_that_points_to_a_failed_run_repeats_its_card_and_makes_none(make
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "condition"),
+    [
+        ("Reopen if the driver overlaps copies.", "the driver overlaps copies"),
+        ("We stay at four. Worth retrying once the compiler is at version 15.", "the compiler is at version 15"),
+        ("Do not try it again unless the cache grows.", "the cache grows"),
+        ("We reopened the file when it was full.", ""),
+    ],
+)
+def test_a_page_says_in_a_sentence_what_would_open_it_again(make_base, said, condition):
+    page = f"# Two streams\n\nLatency 6.9 ms, slower than 6.2 ms, so we reverted it.\n\n{said}\n"
+    (card,) = cards(make_base({"wiki/experiments/t/2026-01-07-v007-streams.md": page}))
+    assert card.reopen_if == (condition or "the cost it ran into is gone")
+
+
 def test_a_later_supported_run_of_the_same_lever_value_and_way_reopens_a_card(make_base):
     lost = run(1, "Enable lazy allocation", "refuted", "Enabling `--lazy-alloc=on` saves faults.", "Slower by 3 %.")
     won = run(

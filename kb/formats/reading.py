@@ -100,10 +100,15 @@ def lines_of(path: Path) -> Iterator[LogLine | Remark]:
         file.seek(0)
         # Old spreadsheets end a line with CR alone.
         if wide or b"\r" in head[:-1] and b"\n" not in head:
-            if wide:
-                yield Remark("the file is UTF-16; read as such")
-            kind, end = ("utf-16", "\n") if wide else ("utf-8-sig", "\r")
-            text = io.TextIOWrapper(file, kind, "replace", newline=end)
+            yield Remark(
+                "the file is UTF-16; read as such" if wide else "its lines end with CR alone"
+            )
+            text = io.TextIOWrapper(
+                file,
+                "utf-16" if wide else "utf-8-sig",
+                "replace",
+                newline="\n" if wide else "\r",
+            )
             yield from (LogLine(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
             return
         for number, raw in enumerate(iter(partial(file.readline, _LONGEST), b""), 1):

@@ -39,9 +39,10 @@ def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
     """A line a kind, errors first and form last: how many, then (where findings are not listed) what is habit and the worst places."""
     kinds = grouped((f.code, f) for f in report.findings)
     # What pages lack by habit is a matter of form, and comes behind what is broken or contradicts itself.
-    form = {code for code in kinds if all_rules()[code].habit}
-    order = lambda code: (report.levels[code], code in form, -len(kinds[code]), code)  # noqa: E731
-    ranked = sorted(kinds, key=order)
+    ranked = sorted(
+        kinds,
+        key=lambda c: (report.levels[c], bool(all_rules()[c].habit), -len(kinds[c]), c),
+    )
     # Kinds that the same pages lack are one line.
     lines = grouped((code if listed else _lacking(kinds[code]), code) for code in ranked)
     for code, *others in lines.values():

@@ -313,14 +313,16 @@ def _english(fields: dict[str, object]) -> dict[str, object]:
     return {name: fields[key] for key, name in named.items() if name not in fields}
 
 
-def _dated(document: Document) -> Iterator[tuple[str, str]]:
+def _dated(document: Document) -> list[tuple[str, str]]:
     """The day that a line of the head labels, where no field does ("Date: 2026-01-03")."""
-    heads = (b.line for b in document.of("heading") if b.level > 1)
-    for block in document.between(1, next(heads, document.text.count("\n") + 2)):
-        for line in block.plain.split("\n") if block.kind == "paragraph" else ():
-            name, _, day = line.partition(": ")
-            if FIELD_NAMES.get(name.lower(), name.lower()) in CREATED_FIELDS:
-                yield "date", day.strip()
+    head = takewhile(lambda b: b.kind != "heading" or b.level == 1, document.blocks)
+    lines = "\n".join(b.plain for b in head if b.kind == "paragraph").split("\n")
+    pairs = (line.partition(": ") for line in lines)
+    return [
+        ("date", day.strip())
+        for name, _, day in pairs
+        if FIELD_NAMES.get(name.lower(), name.lower()) in CREATED_FIELDS
+    ]
 
 
 def _headings(document: Document, ids: list[str]) -> Iterator[Heading]:

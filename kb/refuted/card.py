@@ -10,6 +10,8 @@ from kb import regex
 from kb.refuted.intent import Aim
 from kb.run.record import Lever
 from kb.schema import Verdict
+from kb.text import sentences_of
+from kb.trail.outline import Phrases, passages_of
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.
 _STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle", "attempt", "declined"))
@@ -117,3 +119,16 @@ def condition_of(point: tuple[Lever, ...], reason: str) -> str:
         (reopen_if for name, reopen_if, _ in _REASONS if name == reason), "the stack changed"
     )
     return f"{why}{f' (tried at {shape})' if shape else ''}"
+
+
+_REOPENS = Phrases(
+    "(?:re-?open|re-?visit|re-?try(?:ing)?|try(?:ing)? (?:it|this|that) again) [^.;]{0,40}?\\b(?:if|once|when|unless)\\b"
+)
+
+
+def reopening_in(text: str) -> str:
+    """What a page says would open it again, in its own words ("worth retrying once the driver copies by itself")."""
+    passages = passages_of(text) if _REOPENS.search(text) else ()
+    sentences = (s for p in passages if p.kind == "paragraph" for s in sentences_of(p.text))
+    conditions = (s[m.end() :] for s in sentences if (m := _REOPENS.search(s)))
+    return next(conditions, "").strip(" .")

@@ -17,6 +17,7 @@ from kb.page import Page, document_of
 from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
+from kb.refuted.card import reopening_in
 from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.lists import ListPart, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
@@ -122,7 +123,7 @@ def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
     settles = next(
         (line.strip() for line in lines if _MORE in line), f"ruled {rule}" if rule else ""
     )
-    reopen_if = page.field("reopen_if") or labelled(text, "reopen if")
+    reopen_if = page.field("reopen_if") or labelled(text, "reopen if") or reopening_in(text)
     return measured, rule, readable(settles) if measured else "", cut(one_line(reopen_if), 300)
 
 

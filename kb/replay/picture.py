@@ -3,7 +3,6 @@
 from html import escape
 
 from kb.replay import Recall, ReplayReport
-from kb.text import counted
 
 _COLOURS = ("#2a6f97", "#89a7b8", "#c9b79c", "#b58b8b", "#888888")
 _WIDTH, _BAR, _GAP = 720, 16, 12
@@ -36,7 +35,7 @@ def to_text(report: ReplayReport) -> str:
     gate = report.gate
     lines += [
         "",
-        f"the gate, asked before {counted(gate.runs, 'runs')}: "
+        f"the gate, asked before {gate.runs} runs: "
         + (", ".join(f"{n} {name}" for name, n in gate.called.items()) or "nothing"),
         f"repeats of a failed lever and value caught: {gate.caught} of {gate.repeats}",
         f"supported runs called a repeat: {gate.false_alarms} of {gate.supported}",

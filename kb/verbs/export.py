@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.formats import export
-from kb.text import counted
 from kb.verbs import Caller, Result, argument, option, text_result
 
 FORMATS = ("text",)
@@ -34,7 +33,5 @@ def run(request: ExportRuns, caller: Caller) -> Result:
     if file.exists():
         raise KbError(f"{request.out}: is there already; name another file")
     store.write(file, text, declared=True)
-    what = (
-        "what was kept" if request.log_format == "leaderboard" else f"{counted(len(runs), 'runs')}"
-    )
+    what = "what was kept" if request.log_format == "leaderboard" else f"{len(runs)} runs"
     return text_result(f"{request.out}: {what} of {request.target}")

@@ -16,7 +16,6 @@ from kb.ingest.tasks import read_reply
 from kb.packs import Pack, PackParts, reference
 from kb.packs.reference import ReferenceEntry
 from kb.schema import FAILED, Verdict
-from kb.text import counted
 from kb.verbs import Caller, Result, argument, option, several
 
 _OPEN = "strategies and rules are open: `kb packet next --task pack`, then build again"
@@ -77,7 +76,7 @@ def _text(folder, parts, written, theirs, left_out, unanswered) -> str:
     lines += [f"wrote {name}" for name in written]
     lines += [f"kept as people made it: {text}" for text in theirs]
     lines += [f"left out: {text}" for text in left_out]
-    lines += [f"{counted(unanswered, 'packets')} about {_OPEN}"] if unanswered else []
+    lines += [f"{unanswered} packets about {_OPEN}"] if unanswered else []
     return "\n".join(lines)
 
 
