@@ -27,7 +27,7 @@ BUDGETS = {
     "site": 2194,  # +5: gains by turns. +2: formulas. +14: a page is made again only where what it shows changed.
     "research": 2189,
     "profiles": 1541,
-    "refuted": 2204,  # +11: what a page says in a sentence would open it again. +40: short forms and what they stand for, forms of two columns, outcomes told below headings and further down, titles that begin with a verdict. +29: what somebody read on a page. +20: items that a bold name leads, why a hypothesis failed. +17: bullets that a heading groups, words of a verdict that a page explains. +38: sections and decisions that declare a failure. +65: headings of failures that group their items, named paragraphs below them, pages that tell of no tries. +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
+    "refuted": 2206,  # +11: what a page says in a sentence would open it again. +40: short forms and what they stand for, forms of two columns, outcomes told below headings and further down, titles that begin with a verdict. +29: what somebody read on a page. +20: items that a bold name leads, why a hypothesis failed. +17: bullets that a heading groups, words of a verdict that a page explains. +38: sections and decisions that declare a failure. +65: headings of failures that group their items, named paragraphs below them, pages that tell of no tries. +24: settings in a report, what a page tells of the outcome, headings that say what was tried came to, READMEs.
     "slices": 1748,  # +2: what is in flight is no last run. +2: what sources dispute, where no target is named.
     "lint": 1211,  # +2: names in wikis of wikilinks. +113: what the hypothesis index and the profile index may hold.
     "indexes": 1057,

@@ -101,6 +101,10 @@ def answer_text(answer: "Answer", *, every: bool = False) -> str:
             lines += [f"    claim: {match.claim}", f"    reopen if {match.reopen_if}"]
     if answer.outcome != "clear":
         lines.append("Name the page and say what differs (or drop the proposal); then check again.")
+    elif answer.matches:
+        lines.append(
+            "Nearest by words, and too far to ask. Read them: if one is this idea in other words, it is a repeat."
+        )
     lines = [one_line(line) for line in lines]
     return "\n".join(lines if every else _held(lines))
 
