@@ -1282,6 +1282,15 @@ def test_the_same_code_is_another_measurement_at_another_variant_under_other_var
     tried("blank=skipped", "empty cells never reach the inner part of that function")
 
 
+@pytest.mark.parametrize(("name", "head"), [("retro.md", "type: retrospective\ncommit: CODE"), ("v009-x.md", "verdict: refuted\ncommit: x\u2028y"), ("v009-x.md", "verdict: refuted\ncommit: HEAD")])
+def test_a_page_that_is_no_run_and_a_name_that_moves_on_measured_no_code(loop, tmp_path, name, head):
+    loop.commit(to(120))
+    folder = loop.layout.wiki / "experiments" / "parser"
+    folder.mkdir(parents=True)
+    (folder / name).write_text(f"---\n{head.replace('CODE', loop.git('rev-parse', 'HEAD'))}\n---\n# What was learnt\n")
+    assert loop.run("try", proposed(tmp_path, "a=1"), "--commit", "HEAD").stdout.startswith("refuted")
+
+
 def test_pages_of_a_knowledge_base_in_the_repository_make_the_same_code_no_other(loop, monkeypatch):
     root = loop.repository / "notes"
     (root / "wiki" / "targets").mkdir(parents=True)

@@ -803,6 +803,14 @@ def test_a_title_in_which_one_word_of_a_verdict_stands_in_capitals_says_it(title
     assert facts(f"# {title}\n\nTwo more layers.\n", "wiki/experiments/e/004-x.md").verdict.canonical == verdict
 
 
+@pytest.mark.parametrize(("field", "title"), [("variant: merged", "Fused qkv"), ("target: a", "MERGE sort"), ("on_failure: keep", "KEEP alive")])
+def test_what_a_technique_is_called_says_no_outcome_where_the_page_says_one(field, title):
+    text = f"---\ntype: experiment\n{field}\n---\n# {title}\n\n## Verdict\n\nRefuted: 3 % slower.\n"
+    read = facts(text, "wiki/experiments/e/004-x.md").verdict
+    assert (read.canonical, read.source) == ("refuted", "section")
+    assert facts(text.partition("## ")[0].replace("type: experiment", "type: experiment\nstatus: in_progress"), "wiki/experiments/e/004-x.md").running
+
+
 def test_a_form_that_nobody_filled_in_says_no_verdict():
     form = "# Experiment\n\n## Hypothesis\n\nx\n\n## Outcome\n\n- [ ] kept\n- [ ] rejected because it was slower\n"
     assert facts(form, "wiki/experiments/e/003-x.md").verdict.canonical is None

@@ -145,14 +145,11 @@ def sealed_pages(layout: store.Layout, target: str, *, imported: bool = True) ->
 
 
 def measured_codes(layout: store.Layout, target: str) -> dict[str, str]:
-    """The commits that the pages of a target name as what they measured, by path, oldest first; a branch has moved on since."""
-    codes: dict[str, str] = {}
-    for path, head in _pages_with(
-        layout, target, rb"^(?:code|commit):[ \t]*[\"']?[0-9a-f]{7,64}\b"
-    ):
-        line = next(t for t in head.splitlines() if t.startswith((b"code:", b"commit:")))
-        codes[path] = line.partition(b":")[2].strip(b" \t\"'").decode("utf-8", "replace")
-    return codes
+    """The commits that the experiments of a target name as what they measured, by path, oldest first; a name that moves on (`HEAD`) is none."""
+    named = rb"^(?:code|commit):[ \t]*[\"']?([0-9a-f]{7,64})\b"
+    heads = dict(_pages_with(layout, target, named))
+    runs = (p for p, head in heads.items() if read(p, head, skim=True).type == "experiment")
+    return {p: re.findall(named, heads[p], re.MULTILINE)[0].decode() for p in runs}
 
 
 def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> Iterator[tuple[str, bytes]]:

@@ -37,7 +37,9 @@ _UNDECIDED = Phrases(
     whole=True,
 )
 # Fields of what a page is and is called.
-_ABOUT = frozenset(("title", "id", "decision", "verdict", "status", *OUTCOME_FIELDS))
+_ABOUT = frozenset(
+    ("title", "id", "target", "variant", "decision", "verdict", "status", *OUTCOME_FIELDS)
+)
 # Of a section the first few sentences say how it came out.
 _LONGEST_SAYING, _TOLD = 300, 4
 
@@ -53,13 +55,6 @@ def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
     `sections` are what labels and the Verdict section say.
     """
     suffix = page.stem.replace("_", "-").rpartition("-")[2].lower()
-    # A field by any name that holds nothing but a decision, or answers whether there was one.
-    decided = (
-        f"{name}: {value}" if answered_verdict(name, value) else value
-        for name in page.front
-        if (value := page.field(name)) and name not in _ABOUT
-        if answered_verdict(name, value) or decision_word(value)
-    )
     outcomes = (saying for name in OUTCOME_FIELDS if outcome_verdict(saying := page.field(name)))
     # One for each hypothesis (`verdicts: {"H-001": "supports"}`): what all of them say.
     each = page.front.get("verdicts")
@@ -69,10 +64,21 @@ def verdict_sayings(page: Page, *sections: str) -> tuple[tuple[str, str], ...]:
         ("verdict", page.field("verdict") or "".join(agreed)),
         ("outcome", next(outcomes, "")),
         ("status", page.field("status")),
-        ("decision", next(decided, "")),
-        ("name", suffix if suffix in _SUFFIXES else _capital_word(page.title)),
+        ("name", suffix if suffix in _SUFFIXES else ""),
         *(("section", section) for section in sections if section),
     )
+
+
+def _words_of(page: Page) -> tuple[tuple[str, str], ...]:
+    """What may say a verdict where no place of one does; a technique may be called so ("MERGE sort"), and a form holds what nobody has answered."""
+    # A field by any name that holds nothing but a decision, or answers whether there was one.
+    decided = (
+        f"{name}: {value}" if answered_verdict(name, value) else value
+        for name in page.front
+        if (value := page.field(name)) and name not in _ABOUT
+        if answered_verdict(name, value) or decision_word(value)
+    )
+    return ("decision", next(decided, "")), ("name", _capital_word(page.title))
 
 
 def verdict_of(page: Page, *sections: str) -> VerdictRead:
@@ -81,9 +87,10 @@ def verdict_of(page: Page, *sections: str) -> VerdictRead:
     A status outside the vocabulary may speak of the page and not of the run, so a place after it that says a verdict goes first.
     """
     read = VerdictRead()
+    words = () if is_running(page, read) else _words_of(page)
     # What was done with a change tells how it came out where no place of a verdict does.
     done = "decision", page.field("decision")
-    for source, raw in (*verdict_sayings(page, *sections), done):
+    for source, raw in (*verdict_sayings(page, *sections), *words, done):
         if answer := _answered(raw):
             verdict = answer
         elif source == "section":

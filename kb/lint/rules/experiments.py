@@ -21,7 +21,6 @@ _PLACE_NAMES = {
     "verdict": "verdict:",
     "outcome": "the outcome field",
     "status": "status:",
-    "decision": "another field",
     "name": "the file name",
     "section": "the Verdict section",
 }
