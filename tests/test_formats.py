@@ -1418,3 +1418,9 @@ def test_a_table_in_words_that_nothing_knows_is_a_trail_where_one_of_them_follow
     rows = "| 1 | stan | 12.5 | baza |\n| 2 | kafelki | 11.8 | zostaje |\n| 3 | pola | 12.9 | wraca |\n| 4 | simd | 10.1 | zostaje |\n| 5 | nici | 9.4 | zostaje |\n| 6 | krok | 9.9 | wraca |\n"
     said = told(log("dziennik.md", f"# Dziennik\n\n| Nr | Zmiana | Czas (ms) | Decyzja |\n|---|---|---|---|\n{rows}"))
     assert (counts(said), said["best"]["value"]) == ((6, 3, 2, 0, 0, 1), 9.4)
+
+
+def test_a_row_of_a_leaderboard_that_nothing_names_is_no_run(log):
+    rows = "| 1 | 18 | 9.0 | tile |\n| 2 | 0 | 7.0 | base |\n| Total | | 16.0 | |\n"
+    said = told(log("leaderboard.md", f"# Leaderboard\n\n| rank | exp | accuracy | desc |\n|---|---|---|---|\n{rows}"))
+    assert (said["runs"], said["kept"], said["best"]["value"]) == (2, 2, 9.0)

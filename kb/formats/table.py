@@ -347,12 +347,15 @@ def _run_or_remark(
     # `no effect at all` stands for a figure.
     says = any(ch.isdigit() or ch == " " for x in content for ch in x)
     unnumbered = "id" in layout.roles.values() and not any(map(str.isalnum, run.label))
-    if (
+    # On a leaderboard a row of figures that nothing names sums up the others.
+    nameless = layout.ranked and unnumbered and not (run.description or run.code)
+    if nameless or (
         layout.primary
         and (run.outcome is None or unnumbered and run.outcome is Outcome.OTHER)
         and not says
     ):
-        yield Remark("a row without a figure or an outcome; no run", record.line.number)
+        lacks = "a name" if nameless else "a figure or an outcome"
+        yield Remark(f"a row without {lacks}; no run", record.line.number)
         return
     if run.primary and run.value is None:
         message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
