@@ -901,6 +901,7 @@ def test_with_the_direction_told_the_rest_of_the_real_logs_agree_on_the_best_too
             assert math.isclose(said["best"]["value"], best["value"]), name
 
 
+ORG = "#+TODO: TODO RUNNING | KEPT DROPPED\n\n* KEPT E1 fuse\n  :PROPERTIES:\n  :PAUSE_MS: 4.5\n  :END:\n* DROPPED E2 tile\n  :PROPERTIES:\n  :PAUSE_MS: 5.5\n  :END:\n* TODO E3 split\n"
 GIT = "".join(f"commit {c * 8}\nAuthor: A <a@b>\nDate:   Thu May 7 21:14:09 2026 +0200\n\n    {t}\n\n{b}\n" for c, t, b in (
     ("1a", "exp: fuse", "    Throughput: 3.4 GB/s\n    Verdict: kept\n"), ("2b", "fix a typo", ""), ("3c", "exp: tile", "    Throughput: 3.1 GB/s\n    Verdict: reverted\n")))
 
@@ -911,7 +912,7 @@ RESULT = "# Log\n\n" + "\n\n".join(
 
 
 @pytest.mark.parametrize(("name", "text", "wanted"), [
-    ("a.gitlog", GIT, (2, 1, 1, 3.4)),
+    ("a.org", ORG, (2, 1, 1, 4.5)), ("a.gitlog", GIT, (2, 1, 1, 3.4)),
     ("signs.tsv", tsv("id|ms|verdict", "1|9|ref", "2|8|+", "3|8.5|-", "4|8|="), (4, 1, 1, 8.0)),
     ("units.md", "| # | Change | p99 | OK |\n|---|---|---|---|\n| 1 | a | 1.2 s | ✅ |\n| 2 | b | 1.1 s | ✅ |\n| 3 | c | 800 ms | ✅ |\n| | **Total** | | |\n", (3, 3, 0, 0.8)),
     ("queue.md", "## Planned\n\n| # | Change | ms | Status |\n|---|---|---|---|\n| 1 | a | 3 | todo |\n", (0, None, None, None)),

@@ -9,7 +9,7 @@ from kb.formats.outline import DECIDED, MONTH, NAMED, closing
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
-from kb.run.status import outcome_of
+from kb.run.status import is_status, outcome_of
 
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
@@ -33,14 +33,16 @@ def pages_of(path: Path) -> tuple[Document, list[LogLine]]:
         message = f"{path}: a page of more than {_LARGEST // 1_000_000} MB; split it, or write the runs as JSON lines or TSV"
         raise KbError(message)
     lines = list(text_lines(path))
-    return document_of("\n".join(as_markdown([x.text for x in lines]))), lines
+    return document_of("\n".join(as_markdown([x.text for x in lines], path.suffix.lower()))), lines
 
 
-def as_markdown(lines: list[str]) -> list[str]:
+def as_markdown(lines: list[str], suffix: str) -> list[str]:
     """The lines of a text, each as markdown says the same."""
     filled = [x for x in lines if x.strip()]
+    if suffix == ".org":
+        lines = [_of_org(x) for x in lines]
     # The command itself may stand above what it printed.
-    if any(map(_COMMIT.match, filled[:2])):
+    elif any(map(_COMMIT.match, filled[:2])):
         return [_of_git_log(x) for x in lines]
     elif filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
@@ -79,6 +81,17 @@ def _bullet(line: str) -> str:
         return ""
     mark = f"{begun[1]}." if start and begun[1] else "-"
     return f"{mark} {sign.strip('-*+xXo.')} {rest[start:]}"
+
+
+def _of_org(line: str) -> str:
+    """Stars are a heading, and a status that it begins with stands behind it; blocks are fences, other keywords say nothing."""
+    stars, _, title = line.partition(" ")
+    word, _, rest = title.partition(" ")
+    if stars and not stars.strip("*"):
+        return f"{'#' * len(stars)}# {f'{rest} — {word}' if is_status(word) else title}"
+    if line.startswith("#+"):
+        return "```" * line.lower().startswith(("#+begin_", "#+end_"))
+    return line.replace("+", "|") if line.startswith("|-") else line
 
 
 def _of_git_log(line: str) -> str:
