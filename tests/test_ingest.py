@@ -940,9 +940,11 @@ def test_a_page_that_its_reader_calls_a_run_is_one_and_a_folder_names_its_pages(
     build(layout)
     assert "1 packets" in kb_command("ingest", "--task", "normalise", "wiki/notes", "--estimate", cwd=layout.root).stdout
     path = page.relative_to(layout.root).as_posix()
-    settling.file_record(layout, path, PageRecord(verdict="refuted", verdict_quote="as slow as they were"))
+    settling.file_record(layout, path, PageRecord(what="a pool of 4096 bullets", verdict="refuted", verdict_quote="as slow as they were"))
     build(layout)
-    assert trail.experiment(store.state(layout), path).verdict.canonical == "refuted"
+    db = store.state(layout)
+    assert trail.experiment(db, path).verdict.canonical == "refuted"
+    assert [c.claim for c in cards(db)] == ["Bigger pool: a pool of 4096 bullets"]
 
 
 def test_a_source_without_its_text_says_how_to_come_by_it_and_takes_no_other(base, tmp_path):

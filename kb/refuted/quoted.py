@@ -15,7 +15,10 @@ def failures_in(page: Page, text: str, record: PageRecord) -> Iterator[Statement
     quotes = Quotes(text)
     because = record.because.text if record.because else ""
     whole = QuotedAttempt(
-        what=page.title, outcome=record.verdict, quote=record.verdict_quote, because=because
+        what=record.what or page.title,
+        outcome=record.verdict,
+        quote=record.verdict_quote,
+        because=because,
     )
     own = () if page.type == "experiment" else (whole,)
     for attempt in (*own, *record.attempts):

@@ -44,9 +44,10 @@ class QuotedAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one page says, each part with its quote. `verdict` is one of the vocabulary, or empty where the page is about no single run,
-    or says none.
+    or says none; `what` says in a few words what that run tried.
     """
 
+    what: str = ""
     verdict: str = ""
     verdict_quote: str = ""
     levers: tuple[QuotedLever, ...] = ()

@@ -58,6 +58,8 @@ def declared(page: Page, record: PageRecord) -> Page:
         renamed(Metric(m.name, m.value, m.unit), tokens=tokens) for m in reversed(record.metrics)
     ]
     front: dict[str, object] = dict(
+        # One word would be the name of a hypothesis page.
+        hypothesis=record.what * (" " in record.what),
         verdict=record.verdict,
         levers=[] if page.words("lever") else [f"{v.name}={v.after}".rstrip("=") for v in moved],
         metrics=dict((m.name, dict(value=m.value, unit=m.unit)) for m in shared),
