@@ -145,6 +145,7 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("adopted: false", "", "refuted", "decision"),
         ("rejected: no\nowner: kept", "", "supported", "decision"),
         ("topic: crash-recovery\narea: support", "", None, ""),
+        ("technique: dropout\nmethod: mergesort\nmode: keepalive", "- **Dropout:** no", None, ""),
         ("checks: passed", "", None, ""),
         ("", "- **Measured:** jitter gone, 4.0 -> 5.7 ms.\n- **Decision:** NO. Too dear.", "refuted", "section"),
         ("", "- **Decision:** YES, new default.", "supported", "section"),
@@ -797,7 +798,7 @@ def test_a_label_of_several_sentences_is_read_by_what_was_done_in_the_end():
 
 @pytest.mark.parametrize(
     ("title", "verdict"),
-    [("0003 DISCARD depth 12 -> 14", "refuted"), ("[REJECTED] zstd", "refuted"), ("zstd level 3 — KEEP", "supported"), ("0015 UNCLEAR beta2", "inconclusive"), ("0020 NOTE three seeds", None), ("OOM killer", None), ("KEEP ALIVE", None)],
+    [("0003 DISCARD depth 12 -> 14", "refuted"), ("[REJECTED] zstd", "refuted"), ("zstd level 3 — KEEP", "supported"), ("0015 UNCLEAR beta2", "inconclusive"), ("0020 NOTE three seeds", None), ("OOM killer", None), ("KEEP ALIVE", None), ("MERGE sort", None), ("DROP table scans", None), ("REJECTED: zstd", "refuted"), ("The table is DEAD", None)],
 )
 def test_a_title_in_which_one_word_of_a_verdict_stands_in_capitals_says_it(title, verdict):
     assert facts(f"# {title}\n\nTwo more layers.\n", "wiki/experiments/e/004-x.md").verdict.canonical == verdict

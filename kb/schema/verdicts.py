@@ -228,17 +228,21 @@ _ANSWERS = {
     for answer, plain in (("yes", "yes true"), ("no", "no false"))
     for word in f"{plain} {languages.ANSWERS[answer]}".split()
 }
-_DONE_WITH = ((Verdict.SUPPORTED, ADOPTED), (Verdict.REFUTED, UNDONE))
+# Whole words: `dropout` and `mergesort` are techniques.
+_DONE_WITH = {
+    **dict.fromkeys([*ADOPTED, *"keep kept accept accepted merge ship adopt".split()], "supported"),
+    **dict.fromkeys(
+        [*UNDONE, *"drop kill revert reverted discard discarded reject rejected refuted".split()],
+        "refuted",
+    ),
+    **{verdict: verdict for verdict in ("invalid", "crash", "inconclusive")},
+}
 
 
 def decision_word(word: str) -> Verdict | None:
     """Verdict of one word that says what became of a change ("dropped", "inconclusive"), whatever the field is called that holds it."""
-    plain = "_".join(word.strip(" *_`?.").lower().split())
-    done = next((verdict for verdict, words in _DONE_WITH if plain in words), None)
-    if done or plain in FAILED or plain == Verdict.INCONCLUSIVE:
-        return done or Verdict(plain)
-    decision = canonical_decision(plain) if plain.isalpha() else None
-    return decision and (Verdict.SUPPORTED if decision == "keep" else Verdict.REFUTED)
+    done = _DONE_WITH.get("_".join(word.strip(" *_`?.").lower().split()))
+    return Verdict(done) if done else None
 
 
 def answered_verdict(name: str, raw: str) -> Verdict | None:

@@ -36,6 +36,7 @@ _UNDECIDED = Phrases(
     "exploratory, pilot, not (?:a )?replicated, undecided, inconclusive, no conclusion, mixed results?, cannot (?:tell|say)",
     whole=True,
 )
+_DASHES = ("-", "–", "—")
 # Fields of what a page is and is called.
 _ABOUT = frozenset(
     ("title", "id", "target", "variant", "decision", "verdict", "status", *OUTCOME_FIELDS)
@@ -115,10 +116,17 @@ def _answered(saying: str) -> Verdict | None:
 
 
 def _capital_word(title: str) -> str:
-    """The word in capitals with which a title begins, behind a number, or ends, where it says a verdict ("0003 DISCARD depth 12 -> 14")."""
-    words = [w.strip("[]():—–-") for w in title.split()]
-    shouted = (w for w in (*words[:2], *words[-1:]) if len(w) > 3 and w.isalpha() and w.isupper())
-    return "" if title.isupper() else next(filter(outcome_verdict, shouted), "")
+    """The word in capitals that a number, brackets, a colon or a dash set apart at the beginning or end of a title, where it says a verdict
+    ("0003 DISCARD depth 12 -> 14", "[REJECTED] zstd"); "MERGE sort" is about merging.
+    """
+    words = title.split()
+    around = [*zip(["", *words], words, [*words[1:], ""], strict=False)]
+    opening = [w for _, w, after in around[:1] if not w[-1].isalpha() or after in _DASHES]
+    behind = [w for before, w, _ in around[1:2] if any(map(str.isdigit, before))]
+    ending = [w for before, w, _ in around[-1:] if before.endswith((*_DASHES, ":")) or w[0] in "[("]
+    bare = (w.strip("[]():") for w in (*opening, *behind, *ending))
+    capitals = (w for w in bare if len(w) > 3 and w.isalpha() and w.isupper())
+    return "" if title.isupper() else next(filter(outcome_verdict, capitals), "")
 
 
 def worded_verdict(
