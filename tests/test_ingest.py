@@ -891,7 +891,7 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     assert run() == before
 
 
-def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_rules_read(base):
+def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_rules_read(base, kb_command):
     layout = base()
     page = layout.wiki / "notes/saga.md"
     page.parent.mkdir(parents=True)
@@ -916,6 +916,11 @@ def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_ru
     assert {(c.claim, c.status, c.anchor) for c in cards(db)} == {("marking every bullet as aimed: It vanished mid-screen, and we let it go", "standing", "marking-every-bullet")}
     outcomes = [Gate(db).check(Proposal(text)).outcome for text in ("Aim the bullets: mark every one of them as aimed.", "Rotate the field.", "A bigger pool.")]
     assert outcomes == ["distinguish", "clear", "clear"]
+    db.close()
+    (layout.root / path_of_record(path)).unlink()
+    build(layout)
+    kb_command("ingest", "--task", "normalise", path, cwd=layout.root)
+    assert [c.anchor for c in cards(store.state(layout))] == ["marking-every-bullet"], "a reply that is replayed is compiled at once"
 
 
 def test_a_quote_begins_anywhere_where_no_blanks_part_words_and_a_verdict_is_not_read_into_a_sentence(base):

@@ -145,6 +145,8 @@ def _filled(request: Filling, caller: Caller, wanted: Wanted, task: str) -> Inge
         replayed = sum(a.entered for _, a in answers)
         queue.offer(layout, (replace(p, verify=verify) for p in todo))
         if answer is None:
+            db.close()
+            caller.build()
             return Ingested(
                 replayed=replayed,
                 review=_waiting(layout),
