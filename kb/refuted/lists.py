@@ -53,7 +53,9 @@ def mode_of(title: str) -> str:
         return ""
     lists = _FAILED_LIST.search(title) or _JUDGED_LIST.search(title)
     if lists or len(title.split()) < _LONGEST_HEADING and names_failures(title.lower()):
-        return "failed"
+        # What else it names ("what failed or is open") may be what an item tells of.
+        named = title.partition(" (")[0].replace(" / ", " or ").split(" or ")
+        return "failed" if len(named) < 2 or all(map(mode_of, named)) else "turned-down"
     return "turned-down" if _TURNED_DOWN.search(title) else ""
 
 
@@ -120,12 +122,12 @@ def _opening(head: Block, name: str, *, apart: bool = False) -> str:
     stands `apart` in brackets at its end tells how the one thing went that it names.
     """
     alone = head.level > 1 or len(head.plain.split()) < 4
-    if apart and _is_crossed(head):
+    if apart and _is_crossed(head) or report_of(head.plain)[0] is ReportKind.STAYED:
         return ""
     title = head.plain.partition(" (")[0] if apart else head.plain
     # So does what stands behind a dash.
-    subject, _, end = title.partition(" — ")
-    title = subject if outcome_verdict(end) else title
+    subject, _, end = title.rpartition(" — ")
+    title = subject if subject and outcome_verdict(end) else title
     return alone and mode_of(title) or mode_of(name * (head.level == 1))
 
 

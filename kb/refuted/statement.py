@@ -77,7 +77,7 @@ ADVICE = re.compile(
     re.IGNORECASE,
 )
 # More words in front of a colon are a sentence.
-_LONGEST_NAME = 6
+_LONGEST_NAME, _LONGEST_LEAD = 6, 9
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
@@ -101,6 +101,13 @@ def is_note(page: Page) -> bool:
 def is_short(text: str) -> bool:
     # A template leaves it to be filled in.
     return len(text.encode()) < _SHORTEST or (text[0], text.rstrip("|")[-1]) == ("{", "}")
+
+
+def is_named(text: str) -> bool:
+    """Whether an entry is a name, or begins with one: no sentence, which may say anything."""
+    if led := _LED.match(text):
+        return len(led[1].partition(" (")[0].split()) < _LONGEST_LEAD
+    return text[-1] not in ".。"
 
 
 def reports_failure(text: str) -> bool:
@@ -340,6 +347,7 @@ def _failing(
             and cell.lower().partition(" ")[0].rstrip(",;.:") == "no"
             or i in verdicts
             and notes
-            and failure_in(cell, is_try=True)
+            # What stands in brackets or behind its first clause may speak of something else.
+            and failure_in(cell.partition(";")[0].partition(" (")[0], is_try=True)
         )
     ]

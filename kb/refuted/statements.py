@@ -33,6 +33,7 @@ from kb.refuted.statement import (
     Statement,
     entry_of,
     gives_figure,
+    is_named,
     is_note,
     is_short,
     own_failure,
@@ -239,9 +240,8 @@ def _of_block(
 def _led(page: Page, document: Document, block: Block, part: ListPart) -> Iterator[Statement]:
     """A paragraph that a name leads as an item; what stands below it, up to the next, is part of it."""
     behind = min((n for n in part.leads if n > block.line), default=part.lines.stop)
-    whole = prose_of(document, range(block.line, behind))
-    entry, lines = " ".join(block.plain.split()), range(block.line, block.stop)
-    yield from _item(page, lines, part.anchor, entry, part.mode, because=whole)
+    about = range(block.line, block.stop), part.anchor, " ".join(block.plain.split()), part.mode
+    yield from _item(page, *about, because=prose_of(document, range(block.line, behind)))
 
 
 def _section(page: Page, document: Document, part: ListPart) -> tuple[list[Statement], int]:
@@ -267,16 +267,18 @@ def _declared(page: Page, part: ListPart, because: str) -> Statement:
     """A section as a statement: what failed is its title."""
     # What it goes on to say speaks of much else.
     because, about = " ".join(sentences_of(readable(because))[:2]), part.title
-    whole = statement_in(
-        page,
-        "principle",
-        part.lines,
-        part.anchor,
-        f"{about}. {because}",
-        because=because,
-        about=about,
+    return replace(
+        statement_in(
+            page,
+            "principle",
+            part.lines,
+            part.anchor,
+            f"{about}. {because}",
+            because=because,
+            about=about,
+        ),
+        text=about,
     )
-    return replace(whole, text=about)
 
 
 def _behind_title(document: Document, part: ListPart) -> str:
@@ -328,19 +330,19 @@ def _reported(
     # Where a link leads it is told, and not by the name of that page.
     if text.strip("![] ") in (link.text for link in page.links if link.line in lines):
         return
+    asks, is_no = subject or text[:200], False
     if struck := _STRUCK.match(text):
-        rest = text[struck.end() :]
-        report, _ = report_in(rest, is_try=True)
-        if report in (ReportKind.FAILED, None) and not (is_short(rest) or is_settled(rest)):
-            claim = f"{struck[1]}: {rest}"
-            yield statement_in(page, "bullet", lines, anchor, claim, because=rest, about=struck[1])
-        return
-    asks = subject or text[:200]
-    if "?" in asks and (subject or "? " in asks):
-        question, _, answer = f"{subject} {text}".strip().partition("?")
-        yield from _answered(page, lines, anchor, question, answer.strip())
+        name, rest = about, _ = struck[1], text[struck.end() :]
+        is_no = not (is_short(rest) or is_settled(rest))
+    elif "?" in asks and (subject or "? " in asks):
+        name, _, rest = map(str.strip, f"{subject} {text}".partition("?"))
+        is_no = (_ANSWERED_NO.match(rest) or failure_in(rest)) and not _OF_HARM.search(name)
+        about = " ".join((f"{name}?", *sentences_of(rest)[:2]))
     elif not (is_short(text) or text.endswith((":", "：")) or ADVICE.match(subject or text)):
         yield from _as_told(page, lines, anchor, text, subject, whole=whole)
+    if is_no and report_in(rest, is_try=True)[0] in (ReportKind.FAILED, None):
+        claim = f"{name}: {rest}"
+        yield statement_in(page, "bullet", lines, anchor, claim, because=rest, about=about)
 
 
 def _as_told(
@@ -349,7 +351,9 @@ def _as_told(
     """A failure as it is told, where it tells of one try: by a figure, what was done in the end, a label, or of the sentence before."""
     claim, because = failure_in(text) or ("", "")
     declared = subject and label_kind(text.partition(":")[0]) == "outcome"
-    refers = declared or is_referring("".join(sentences_of(because)[:1]))
+    # What opens a text refers to its subject, or to nothing.
+    opens = not subject and text.startswith(because) and not any(map(str.isdigit, claim))
+    refers = declared or not opens and is_referring("".join(sentences_of(because)[:1]))
     tells = refers or any(report_of(s)[1] for s in sentences_of(because))
     if claim and not ADVICE.match(because) and (tells or gives_figure(text, claim)):
         # A sentence further below that names its own subject tells of that one.
@@ -357,17 +361,6 @@ def _as_told(
         because = text if subject else because
         claim = ". ".join(filter(None, (subject, claim if whole else "")))
         yield statement_in(page, "bullet", lines, anchor, claim, because=because)
-
-
-def _answered(
-    page: Page, lines: range, anchor: str, question: str, answer: str
-) -> Iterator[Statement]:
-    is_no = _ANSWERED_NO.match(answer) or failure_in(answer)
-    report, _ = report_in(answer, is_try=True)
-    if is_no and not _OF_HARM.search(question) and report in (ReportKind.FAILED, None):
-        claim, about = f"{question}: {answer}", " ".join(sentences_of(answer)[:2])
-        about = f"{question}? {about}"
-        yield statement_in(page, "bullet", lines, anchor, claim, because=answer, about=about)
 
 
 def _item(
@@ -391,7 +384,10 @@ def _item(
     report, _ = report_in(subject if reports_failure(subject) else first, is_try=True)
     if mode == "failed" and report in (ReportKind.STAYED, ReportKind.OPEN):
         return
-    if mode == "failed" or reports_failure(whole):
+    # So is what came to nothing yet: "— deferred with analysis".
+    stated = because * (subject != ""), (subject or text).partition(" — ")[2]
+    lists = mode == "failed" and Verdict.INCONCLUSIVE not in map(outcome_verdict, stated)
+    if reports_failure(whole) or lists and (subject or because or is_named(text)):
         kind, because = ("principle", because or text) if subject else ("bullet", because)
         statement = statement_in(page, kind, lines, anchor, whole, because=because, about=about)
-        yield replace(statement, text=subject) if subject else statement
+        yield replace(statement, text=subject or statement.text)
