@@ -108,6 +108,17 @@ def test_what_is_set_beside_a_declared_lever_is_where_it_stands():
     assert {"batch", "token", "#524288"} <= aim_of_proposal(text.partition("---\nH")[2]).terms.keys()
 
 
+def test_what_is_set_beside_what_a_proposal_says_it_changes_is_where_it_stands(make_base):
+    page = "wiki/experiments/engine/long.md"
+    text = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# Longer sequences\n\nRun at `seq=8192`.\n\nOut of memory.\n"
+    layout = make_base({**TRAIL, page: text})
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert asked(gate, "Run at `seq=8192`.").outcome == "repeat"
+    answer = asked(gate, "Raise `spindle` from 2 to 4. `seq=8192`, one device.")
+    assert (answer.outcome, kinds(answer)[page]) == ("distinguish", "similar"), "words are in common, and no lever"
+
+
 def test_what_a_title_or_a_table_says_that_is_set_is_met_under_that_name(make_base):
     front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\n---\n# {}\n\n{}\n\nWorse.\n"
     pages = {
@@ -455,6 +466,9 @@ def test_a_card_reopened_later_still_stands_before_that(make_base):
     (now,) = [m for m in asked(gate, "`--prefetch=8` hides latency.").matches if m.path == PREFETCH]
     (then,) = [m for m in asked(gate, "`--prefetch=8` hides latency.", before=JSON).matches if m.path == PREFETCH]
     assert (now.status, now.by, then.status, then.by) == ("reopened", next(iter(won)), "standing", "")
+    both = "`--prefetch=8` hides the latency of the loads. Raising the arena limit gives room."
+    orders = [[m.path for m in asked(gate, both, **when).matches] for when in ({"before": JSON}, {})]
+    assert [paths.index(PREFETCH) < paths.index(ARENA) for paths in orders] == [True, False], "what a later win contradicts comes last"
 
 
 def test_a_receipt_is_the_same_for_the_same_question_and_another_for_another(gate):

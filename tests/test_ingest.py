@@ -891,6 +891,67 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     assert run() == before
 
 
+def test_what_somebody_read_of_a_proposal_beside_failures_goes_before_nearness(base, kb_command):
+    layout = base()
+    runs = layout.wiki / "experiments/solver"
+    runs.mkdir(parents=True)
+    for name, title, said in (("01-bce", "Blocked clause elimination", "the closure takes longer than it saves"), ("02-glue", "Core glue of 3", "back to 2")):
+        (runs / f"2026-01-{name}.md").write_text(f"---\ntype: experiment\nverdict: refuted\n---\n# {title}\n\nIt was slower: {said}.\n")
+    (layout.wiki / "notes").mkdir(exist_ok=True)
+    (layout.wiki / "notes/dead.md").write_text("# Notes\n\n## Dead ends\n\n- Luby restarts: slower.\n- A walk at each rephase: no gain.\n")
+    again = "Drop every clause all of whose resolvents on one of its literals are tautologies, once before the search."
+    near = "Random walks between restarts shall find the phases which the solver then saves for its decisions."
+    for name, text in (("again", again), ("near", near)):
+        (layout.root / f"{name}.md").write_text(text + "\n")
+
+    def asked(name):
+        return json.loads(kb_command("check", f"{name}.md", "--format", "json", cwd=layout.root, ok=(0, 3)).stdout)
+
+    build(layout)
+    assert (asked("again")["outcome"], asked("near")["outcome"]) == ("clear", "clear")
+    assert "2 open" in kb_command("ingest", "--task", "repeat", "again.md", "near.md", cwd=layout.root).stdout
+    packets = {p.subject: p for p in queue.queued(layout)}
+    page, list_page = "wiki/experiments/solver/2026-01-01-bce.md", "wiki/notes/dead.md"
+    assert all(path in packets["again.md"].text() for path in (page, "2026-01-02-glue.md", list_page)), "also what shares no word with it"
+    good = {"page": page, "relation": "same", "quote": "Blocked clause elimination", "proposal_quote": "all of whose resolvents", "because": "that is what a blocked clause is"}
+    for wrong, reason in (
+        ({"page": "wiki/index.md"}, "name each page once"),
+        ({"relation": "alike"}, "is no relation"),
+        ({"quote": "Luby restarts"}, "words that the material shows of this page"),
+        ({"proposal_quote": "Blocked clause"}, "words of the proposal"),
+        ({"because": " "}, "why the two are the same"),
+    ):
+        assert reason in str(settled(layout, packets["again.md"], json.dumps({"pages": [{**good, **wrong}]})).rejected)
+        queue.forget(layout, packets["again.md"].id)
+    assert "name each page once" in str(settled(layout, packets["again.md"], json.dumps({"pages": [good, good]})).rejected)
+    queue.forget(layout, packets["again.md"].id)
+    assert settled(layout, packets["again.md"], json.dumps({"pages": [good]})).state == "answered"
+    walk = {"page": list_page, "relation": "same", "quote": "A walk at each rephase", "proposal_quote": "Random walks between restarts", "because": "both walk for phases"}
+    assert settled(layout, packets["near.md"], json.dumps({"pages": [walk]})).state == "answered"
+    answer = asked("again")
+    assert (answer["outcome"], answer["matches"][0]["path"], answer["matches"][0]["reader"]) == ("repeat", page, good["because"])
+    first = asked("near")["matches"][0]
+    assert (asked("near")["outcome"], first["claim"], first["source"]) == ("distinguish", "A walk at each rephase: no gain.", "statement"), "the item that is meant, and alone it makes no repeat"
+    assert "0 packets" in kb_command("ingest", "--task", "repeat", "again.md", cwd=layout.root).stdout, "what was read is not asked again"
+    (runs / "2026-01-03-walk.md").write_text("---\ntype: experiment\nverdict: refuted\n---\n# Random walks between restarts\n\nNo gain: saved phases were worse.\n")
+    build(layout)
+    assert asked("near")["matches"][0]["path"] == list_page
+    kb_command("ingest", "--task", "repeat", "near.md", cwd=layout.root)
+    (packet,) = queue.queued(layout)
+    assert [m.origin for m in packet.material] == ["the proposal", "wiki/experiments/solver/2026-01-03-walk.md"], "only what nobody read"
+    assert settled(layout, packet, '{"pages": []}').state == "answered"
+    assert [m["path"] for m in asked("near")["matches"] if m["reader"]] == [list_page], "what was read before stays"
+    other = {**good, "relation": "other", "because": "now with a bound"}
+    queue.forget(layout, packets["again.md"].id)
+    assert settled(layout, packets["again.md"], json.dumps({"pages": [other]})).state == "answered"
+    answer = asked("again")
+    assert (answer["outcome"], answer["matches"][0]["kind"]) == ("distinguish", "similar")
+    page_file = layout.root / page
+    page_file.write_text(page_file.read_text().replace("Blocked clause elimination", "Another thing"))
+    build(layout)
+    assert asked("again")["outcome"] == "clear", "a page that changed was not read"
+
+
 def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_rules_read(base, kb_command):
     layout = base()
     page = layout.wiki / "notes/saga.md"

@@ -325,7 +325,7 @@ def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> t
         raise KbError(
             f"{stub.path}: {stub.run}/{_OPENING}, which `kb experiment open` wrote, is gone or cannot be read; restore it"
         ) from error
-    gate = Gate(db)
+    gate = Gate(db, layout)
     then = gate.check(Question(opening.text, target=opening.target, before=stub.path))
     problem = (
         f"its receipt is not that of its opening ({opening.receipt}); restore the front matter"

@@ -14,7 +14,7 @@ import msgspec
 
 from kb import KbError, store
 from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn, reorder
-from kb.ingest import questions
+from kb.ingest import proposals, questions
 from kb.ingest.admission import (
     Admission,
     Rejection,
@@ -35,6 +35,7 @@ from kb.source import (
     INDEXES,
     FiledRecord,
     PageRecord,
+    ProposalReading,
     QuotedLever,
     QuotedMetric,
     path_of_record,
@@ -194,6 +195,8 @@ def _reasons(reply: object, passages: tuple[Quotable, ...]) -> Iterable[str]:
             return record_reasons(reply)
         case PackParts():
             return strategy_reasons(reply, passages)
+        case ProposalReading():
+            return proposals.misread(reply, passages)
         case SecondReadings():
             return _unread(reply, passages)
     return ()
@@ -242,6 +245,8 @@ def _file(
         return (file_record(layout, packet.subject, reply),)
     if isinstance(reply, IndexNotes):
         return (file_notes(layout, packet, reply),)
+    if isinstance(reply, ProposalReading):
+        return (proposals.file_read(db, layout, packet, reply),)
     if not isinstance(reply, Drafts):
         return ()
     with store.lock(layout, "claims"):

@@ -12,7 +12,7 @@ import msgspec
 from kb import KbError, store
 from kb.claims import ClaimedQuantity
 from kb.packs import PackParts
-from kb.source import IndexNote, PageRecord
+from kb.source import IndexNote, PageRecord, ProposalReading
 
 
 class DraftClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,6 +117,7 @@ FORMS: dict[str, type[msgspec.Struct]] = {
     "merge": Duplicate,
     "compare": Comparison,
     "normalise": PageRecord,  # Levers, metrics, verdict and lesson of one experiment.
+    "repeat": ProposalReading,  # What a proposal does again, or comes near to, of what failed.
     "verify": SecondReadings,  # Whether a quote says what its claim says, by a second reader.
     "pack": PackParts,  # Strategies, rules and reference of an agent pack.
     "hypothesis": IndexNotes,  # Prose of the compiled index of that name.

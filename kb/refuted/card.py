@@ -10,6 +10,7 @@ from kb import regex
 from kb.refuted.intent import Aim
 from kb.run.record import Lever
 from kb.schema import Verdict
+from kb.store import digest_of
 from kb.text import sentences_of
 from kb.trail.outline import Phrases, passages_of
 
@@ -52,6 +53,11 @@ class Card:
     @property
     def order(self) -> tuple[str, int, str]:
         return self.date, self.number, self.evidence
+
+    @property
+    def matter(self) -> str:
+        """Digest of where and what was tried: whoever read a card read that."""
+        return digest_of(f"{self.evidence}\n{self.title}\n{self.claim}")
 
     @property
     def is_failure(self) -> bool:

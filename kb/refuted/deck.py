@@ -143,3 +143,9 @@ def cards(
     query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
     listed = (value_of(row, Card) for (row,) in db.execute(query, values))
     return tuple(c for c in listed if c.is_failure)
+
+
+def cards_at(db: sqlite3.Connection, pages: Iterable[str]) -> list[Card]:
+    """Every card that rests on one of these pages, and what tells of no failure."""
+    rows = (db.execute("select row from card where evidence = ? order by id", (p,)) for p in pages)
+    return [value_of(row, Card) for listed in rows for (row,) in listed]

@@ -3,96 +3,48 @@
 Levers decide: a card that pulls the same lever is met whatever words are used, and words count only where no lever tells. The
 receipt is `kb1-OUTCOME-DIGEST`. The digest (16 hex digits of sha256) is over the proposal's text, its levers and target, and path, kind
 and status of every match: the same question to the same cards gives the same receipt, on any machine, and put into the past it gives
-the receipt of that day.
+the receipt of that day. Where somebody read the proposal beside the cards and that is on file, what he says goes before nearness.
 """
 
 import json
 import math
-import re
 import sqlite3
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
 
+from kb.refuted.answer import Answer, Match, Proposal
 from kb.refuted.card import Card, as_of
+from kb.refuted.deck import cards
 from kb.refuted.groups import (
     LeverGroup,
     by_value,
-    differences,
     groups_of,
     likeness_of,
-    short_for,
 )
 from kb.refuted.intent import REASON, TOPIC, Aim, aim_of_proposal, terms_in
 from kb.refuted.moves import Move, Role, same_value
 from kb.refuted.naming import ShortForms, name_of_run, short_forms
 from kb.refuted.rarity import Counts, Rarity
+from kb.refuted.scope import acknowledged, scope_diff
 from kb.run.record import Lever
-from kb.store import digest_of, value_of
-from kb.text import cut, in_digits, sentences_of
+from kb.source import CardReading, FiledReading, reading_of
+from kb.store import Layout, digest_of, value_of
+from kb.text import in_digits, words_of
 from kb.trail import Moment, experiment, moment, targets
 
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What is to be tried, in words, and the levers that it declares (`name=value`); `before` (a page) or `as_of` (a day) put
-    the question into the past.
-    """
-
-    text: str
-    id: str = ""
-    target: str = ""
-    before: str = ""
-    as_of: str = ""
-    levers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One card that a proposal meets. kind: same-value, same-lever, similar. `source`: experiment, or statement where no run
-    stands behind it. `acknowledged` is the proposal's own sentence on what differs.
-    """
-
-    path: str
-    anchor: str
-    kind: str
-    lever: str
-    value: str
-    scope_diff: tuple[str, ...]
-    verdict: str
-    because: str
-    delta: str
-    date: str
-    score: float
-    target: str
-    claim: str
-    status: str
-    by: str
-    reopen_if: str
-    acknowledged: str = ""
-    source: str = "experiment"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Outcome clear, distinguish or repeat, with the matches that led to it, best first, and what is known of each lever."""
-
-    id: str
-    outcome: str
-    receipt: str
-    matches: tuple[Match, ...]
-    levers: tuple[LeverGroup, ...] = ()
-
-
 # What is shown at most: a reader takes in no more.
-_MOST_MATCHES, _MOST_DIFFERENCES = 10, 6
+_MOST_MATCHES = 10
 # What is looked at: cards by the rarest words first, as many as are read in milliseconds.
 _CANDIDATES, _MOST_ROWS = 40, 40_000
 # Two texts with so much in common are of one matter; less, by the rarest of their words, is chance.
 _ALIKE, _SHOWN = 0.125, 0.05
+_EARLIER = "(date, serial, evidence) < (?, ?, ?)"
 # What stands for less than the whole counts half: another value or way, another target, a statement without a run behind it.
 _HALF = 0.5
+# Of what is as near in words, what pulls the same lever comes first: the lever itself is told beside, and need not be more.
+_TENTH = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +58,15 @@ class _Question:
     pulls: dict[str, Move]
     kin: tuple[str, ...]
     forms: ShortForms
+    filed: FiledReading | None
+
+    def reading(self, card: Card) -> CardReading | None:
+        """What is on file of a card beside this proposal; without a relation where it was shown, and is neither repeated nor near."""
+        if self.filed is None or card.matter not in self.filed.shown:
+            return None
+        page = card.evidence
+        other = CardReading(page=page, relation="", quote="", proposal_quote="", because="")
+        return next((r for r in self.filed.reading.pages if r.page == page), other)
 
     def kinship(self, target: str) -> float:
         """How much a card of a target counts."""
@@ -124,6 +85,7 @@ class _Meeting:
     score: float
     decides: bool
     speaks: bool
+    reader: str = ""
 
 
 # A card, the length of the vector of its words (as rare as they are on the target of the question), what it pulls, and its short forms.
@@ -131,37 +93,36 @@ _Candidate = tuple[Card, float, dict[str, Move], ShortForms]
 
 
 class Gate:
-    """Open tables to check proposals against; keeps what it read between proposals of a batch, and has what a gate `like` it read."""
+    """Open tables to check proposals against, and the readings on file in a `layout`; keeps what it read between proposals of a batch,
+    and has what a gate `like` it read.
+    """
 
-    def __init__(self, db: sqlite3.Connection, *, like: "Gate | None" = None):
-        self.db = db
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        layout: Layout | None = None,
+        *,
+        like: "Gate | None" = None,
+    ):
+        self.db, self.layout = db, layout
         self.counts: dict[str, Counts] = like.counts if like else {}
         self.cards: dict[tuple[int, str], _Candidate] = like.cards if like else {}
         self.rarity = Rarity(self._counts, like.rarity.known if like else {})
 
     def check(self, proposal: Proposal) -> Answer:
         """Answer to one proposal. Raises KbError where `before` names no page."""
-        at = moment(self.db, before=proposal.before or None, as_of=proposal.as_of or None)
-        own = experiment(self.db, proposal.before) if proposal.before else None
-        target = proposal.target or (own.target if own else "")
-        aim, text = aim_of_proposal(proposal.text, proposal.levers), in_digits(proposal.text)
-        # Where no other target has runs, what names none is about this one.
-        kin = (target,) if {*targets(self.db)} - {target} else (target, "")
-        question = _Question(
-            text, target, at, aim, self.rarity.pulls(aim, target), kin, short_forms(text)
-        )
+        question = self._question(proposal)
         best: dict[str, _Meeting] = {}
-        meetings = (self._meeting(question, *ranked) for ranked in self._ranked(question))
-        for met in sorted(meetings, key=lambda m: (-m.score, m.card.evidence)):
+        for met in self._meetings(question):
             best.setdefault(met.card.evidence, met)
         shown = [m for m in best.values() if m.score >= _SHOWN or m.decides][:_MOST_MATCHES]
-        groups = groups_of(self.db, question.pulls.values(), target=target, at=at)
+        groups = groups_of(self.db, question.pulls.values(), target=question.target, at=question.at)
         matches = tuple(_match(question, met) for met in shown)
         outcome = _outcome(shown, matches, groups)
         content = [
             proposal.text.strip(),
             *proposal.levers,
-            target,
+            question.target,
             [(m.path, m.kind, m.status) for m in matches],
         ]
         return Answer(
@@ -170,6 +131,40 @@ class Gate:
             f"kb1-{outcome}-{digest_of(json.dumps(content, ensure_ascii=False))}",
             matches,
             groups,
+            len(question.filed.shown) if question.filed else 0,
+        )
+
+    def unread(self, proposal: Proposal) -> tuple[list[Card], list[Card]]:
+        """Cards that nobody read beside a proposal: the nearest, best first, and all other failures of its target, oldest first."""
+        question = self._question(proposal)
+        near = [met.card for met in self._meetings(question)][:_MOST_MATCHES]
+        known = {card.id for card in near}
+        listed = cards(self.db, target=question.target or None, before=question.at)
+        others = [c for c in listed if c.id not in known]
+        near, others = (
+            [c for c in listed if question.reading(c) is None] for listed in (near, others)
+        )
+        return near, others
+
+    def _question(self, proposal: Proposal) -> _Question:
+        at = moment(self.db, before=proposal.before or None, as_of=proposal.as_of or None)
+        own = experiment(self.db, proposal.before) if proposal.before else None
+        target = proposal.target or (own.target if own else "")
+        aim, text = aim_of_proposal(proposal.text, proposal.levers), in_digits(proposal.text)
+        # Where no other target has runs, what names none is about this one.
+        kin = (target,) if {*targets(self.db)} - {target} else (target, "")
+        pulls, filed = self.rarity.pulls(aim, target), None
+        if self.layout is not None:
+            filed = reading_of(self.layout, wording_of(aim, proposal.text))
+        return _Question(text, target, at, aim, pulls, kin, short_forms(text), filed)
+
+    def _meetings(self, question: _Question) -> list[_Meeting]:
+        """What a proposal meets, best first."""
+        ranked = self._ranked(question)
+        meetings = (_as_read(question, self._meeting(question, *near)) for near in ranked)
+        return sorted(
+            meetings,
+            key=lambda m: (m.card.status in ("tried", "reopened"), -m.score, m.card.evidence),
         )
 
     def _counts(self, target: str) -> Counts:
@@ -187,7 +182,7 @@ class Gate:
         for term in sorted(weights, key=lambda t: (-rare(t), t)):
             left -= self.rarity.counts("")[1].get(term, 0)
             terms += [term] if left > 0 else []
-        earlier = " and (date, serial, evidence) < (?, ?, ?)" if question.at else ""
+        earlier = f" and {_EARLIER}" if question.at else ""
         sums: dict[tuple[int, str], float] = defaultdict(float)
         most: dict[tuple[int, str], float] = defaultdict(float)
         claiming: set[tuple[int, str]] = set()
@@ -205,6 +200,7 @@ class Gate:
                 pulling.add(place)
         # Of cards that share words of what was tried, and not only of why it failed.
         near = sorted(claiming, key=lambda place: (-sums[place], place))[:_CANDIDATES]
+        near += self._near_by_reading(question, earlier)
         length = math.hypot(*weights.values())
         ranked = []
         for place in sorted(
@@ -219,6 +215,12 @@ class Gate:
             shared += TOPIC * sum(rare(name) ** 2 for name in names) * question.kinship(card.target)
             ranked.append((candidate, shared / (length * size or 1.0)))
         return ranked
+
+    def _near_by_reading(self, question: _Question, earlier: str) -> list[tuple[int, str]]:
+        """Cards of the pages that a reader calls near, whatever words they share."""
+        pages = [r.page for r in question.filed.reading.pages] if question.filed else []
+        query = f"select number, target from card where evidence in ({','.join('?' * len(pages))}){earlier}"
+        return self.db.execute(query, [*pages, *(question.at or ())]).fetchall() if pages else []
 
     def _card(self, number: int, target: str) -> _Candidate:
         """A card beside a question on a target."""
@@ -249,8 +251,8 @@ class Gate:
             and question.kinship(card.target) == 1.0
         )
         decides = alike.decides and (own or kind == "same-value")
-        whole = question.kinship(card.target) * decides
-        score = max(cosine, (cosine + (whole if kind == "same-value" else whole * _HALF)) / 2)
+        whole = question.kinship(card.target) * (1.0 if kind == "same-value" else _HALF)
+        score = max(cosine, cosine + _TENTH * (whole * decides - cosine))
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
         near = score >= _ALIKE or own and _words_of_name(card.evidence) <= question.aim.terms.keys()
@@ -259,6 +261,35 @@ class Gate:
         )
         worth = round(min(1.0, score * (_HALF if card.is_statement else 1.0)), 3)
         return _Meeting(card, kind, lever, worth, decides, speaks)
+
+
+def wording_of(aim: Aim, text: str) -> str:
+    """What a reading of a proposal goes by: the digest of the words of its claim."""
+    return aim.wording or digest_of(" ".join(words_of(text)))
+
+
+def _as_read(question: _Question, met: _Meeting) -> _Meeting:
+    """A meeting as somebody read it, if he did; of the same words twice there is nothing to read. Where he finds nothing in common, and the proposal says that it changes what the card did, that is
+    asked about all the same.
+    """
+    card, reading = met.card, question.reading(met.card)
+    if reading is None or met.score == 1.0:
+        return met
+    if not reading.relation:
+        mine = question.pulls.get(met.lever.key) if met.lever else None
+        stands = met.decides and met.kind == "same-value" and mine is not None and mine.is_moved
+        return replace(met, kind="similar", decides=stands, speaks=False)
+    # Of several that one page tells it is the one whose words he quotes.
+    meant = reading.quote in f"{card.title}\n{card.claim}\n{card.because}"
+    is_same = reading.relation == "same"
+    return replace(
+        met,
+        kind="same-value" if is_same else "similar",
+        score=max(met.score, (1.0 if is_same else _HALF) * meant),
+        decides=is_same,
+        speaks=True,
+        reader=reading.because,
+    )
 
 
 @lru_cache(maxsize=1 << 12)
@@ -270,7 +301,7 @@ def _words_of_name(path: str) -> frozenset[str]:
 
 def _match(question: _Question, met: _Meeting) -> Match:
     card, shown = met.card, met.lever or next(iter(met.card.levers), Lever(met.card.title))
-    diffs = _scope(question, card, met.lever)
+    diffs = scope_diff(question, card, met.lever)
     return Match(
         path=card.evidence,
         anchor=card.anchor,
@@ -288,8 +319,9 @@ def _match(question: _Question, met: _Meeting) -> Match:
         status=card.status,
         by=card.by,
         reopen_if=card.reopen_if,
-        acknowledged=_acknowledged(question, card, differs=bool(diffs)),
+        acknowledged=acknowledged(question, card, differs=bool(diffs)),
         source="statement" if card.is_statement else "experiment",
+        reader=met.reader,
     )
 
 
@@ -298,51 +330,6 @@ def _apart(mine: Aim, theirs: Aim) -> bool:
     sides = [[m for m in aim.moves if m.role is Role.DECLARED] for aim in (mine, theirs)]
     pairs = [*product(*sides)]
     return bool(pairs) and not any(p.key == q.key or same_value(p.value, q.value) for p, q in pairs)
-
-
-def _scope(question: _Question, card: Card, lever: Move | None) -> tuple[str, ...]:
-    """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not pull."""
-    diffs = differences(card.point, question.aim.point, leaving_out=lever.key if lever else "")
-    if question.target and card.target and question.target != card.target:
-        diffs.insert(0, f"target {card.target} → {question.target}")
-    if lever:
-        known = {lever.key, *(m.key for m in card.aim.moves)}
-        added = (m for m in question.pulls.values() if m.key not in known and m.is_setting)
-        diffs += [
-            f"with {m.name.lstrip('-')}{'=' if m.value else ''}{m.value}"
-            for m in added
-            if not any(short_for(m.name, v.name) for v in card.point)
-        ]
-    return tuple(diffs[:_MOST_DIFFERENCES])
-
-
-_DIFFERS = re.compile(
-    r"\b(?:differ\w*|unlike|whereas|this time|instead|now that|since then|but (?:now|here|with|at)|in contrast|"
-    r"changed since|no longer|because (?:now|the)|new(?:er)? (?:stack|version|build)|"
-    r"not the same|other than|→|->|rather than|here (?:we|it|with))",
-    re.IGNORECASE,
-)
-
-
-def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
-    """The sentence that names a card's page, by path, file name or (on the same target) run label, where the proposal says what differs.
-
-    It says so in that sentence, or by settings that differ from the card's. Empty if it does not name the page, or not what differs.
-    """
-    file = card.evidence.rsplit("/", 1)[-1]
-    # A page called by one plain word, `queue.md`, is named by its file only: the word alone is that of the matter.
-    name = file if file.removesuffix(".md").isalpha() else file.removesuffix(".md")
-    if name not in question.text and not (card.number and str(card.number) in question.text):
-        return ""
-    pairs = re.findall(r"(?<![a-z])([a-z]+)[-_]?0*(\d+)", name)
-    labels = [word for word, number in pairs if int(number) == card.number]
-    names = re.escape(name)
-    if labels and question.target == card.target:
-        names += rf"|(?<![\w-])(?:{'|'.join(labels)}|run|exp)[a-z]*[ -]?0*{card.number}(?!\d)"
-    for sentence in sentences_of(question.text):
-        if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
-            return cut(sentence, 400)
-    return ""
 
 
 def _outcome(

@@ -26,12 +26,12 @@ from kb.refuted.moves import (
     way_of_numbers,
 )
 from kb.run.record import Lever
-from kb.text import cut, one_line, reasoned
+from kb.text import counted, cut, one_line, reasoned
 from kb.trail import Moment, experiment
 from kb.trail.levers import OPPOSITE, key_of, number_of, switch_of
 
 if TYPE_CHECKING:
-    from kb.refuted.gate import Answer, Match
+    from kb.refuted.answer import Answer, Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,9 @@ def answer_text(answer: "Answer", *, every: bool = False) -> str:
         lines.append("Name the page and say what differs (or drop the proposal); then check again.")
     elif answer.matches:
         lines.append(
-            "Nearest by words, and too far to ask. Read them: if one is this idea in other words, it is a repeat."
+            f"Read beside {counted(answer.read, 'failures')}, and none is this."
+            if answer.read
+            else "Nearest by words, and too far to ask. Read them: if one is this idea in other words, it is a repeat."
         )
     lines = [one_line(line) for line in lines]
     return "\n".join(lines if every else _held(lines))
@@ -132,7 +134,11 @@ def _match_line(match: "Match", longest: int) -> str:
     verdict = [match.verdict] if match.verdict else []
     scope = ", ".join([*verdict, *standing, *source, match.date or "no date"])
     about = f"{match.lever} {match.value}".strip()
-    notes = (("differs", "; ".join(match.scope_diff)), ("you say", match.acknowledged))
+    notes = (
+        ("differs", "; ".join(match.scope_diff)),
+        ("you say", match.acknowledged),
+        ("read", match.reader),
+    )
     noted = [f"{label}: {text}" for label, text in notes if text]
     text = reasoned(about, cut(match.because or match.claim, longest), ": ")
     return " | ".join([f"{match.score:.2f} {match.kind} {match.path} ({scope}) {text}", *noted])
@@ -200,10 +206,14 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
     # What a text names and says nothing else of may not be what it tries.
     bare = any(m.role is Role.NAMED and not m.value + m.way for m in (mine[key], theirs[key]))
     alone = 2 * len(both) >= max(_size(mine, mine[key]), _size(theirs, mine[key]))
+    # Where a text says what changes, what it sets beside that is where it stands.
+    mine_is_aim, theirs_is_aim = (
+        s[key].is_moved or not any(m.is_moved for m in s.values()) for s in (mine, theirs)
+    )
     return Likeness(
-        _kind(mine[key], theirs[key]) if alone and not bare else "similar",
+        _kind(mine[key], theirs[key]) if alone and mine_is_aim and not bare else "similar",
         theirs[key],
-        alone and (theirs[key].is_moved or not any(m.is_moved for m in theirs.values())),
+        alone and mine_is_aim and theirs_is_aim,
     )
 
 

@@ -39,13 +39,18 @@ if TYPE_CHECKING:
         path_of_record,
     )
     from kb.source.records import (
+        CardReading,
+        FiledReading,
         FiledRecord,
         PageRecord,
+        ProposalReading,
         QuotedAttempt,
         QuotedLever,
         QuotedMetric,
         QuotedText,
+        file_reading,
         readdress_record,
+        reading_of,
         record_of,
     )
     from kb.source.store import (
@@ -60,13 +65,16 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CardReading",
     "FiledNotes",
+    "FiledReading",
     "FiledRecord",
     "INDEXES",
     "Mark",
     "SourceMaterial",
     "IndexNote",
     "PageRecord",
+    "ProposalReading",
     "Provenance",
     "QuotedAttempt",
     "QuotedLever",
@@ -79,6 +87,7 @@ __all__ = [
     "digests_of_kept",
     "facts_by_topic",
     "fence_for",
+    "file_reading",
     "marks_of",
     "masked",
     "missing_sources",
@@ -87,6 +96,7 @@ __all__ = [
     "path_of_notes",
     "path_of_record",
     "readdress_record",
+    "reading_of",
     "record_of",
     "source_at",
     "sources",
@@ -129,13 +139,18 @@ __getattr__ = exports(
             "path_of_record",
         ),
         "records": (
+            "CardReading",
+            "FiledReading",
             "FiledRecord",
             "PageRecord",
+            "ProposalReading",
             "QuotedAttempt",
             "QuotedLever",
             "QuotedMetric",
             "QuotedText",
+            "file_reading",
             "readdress_record",
+            "reading_of",
             "record_of",
         ),
         "store": (

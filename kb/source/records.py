@@ -1,7 +1,9 @@
-"""Pages in fields: what one says of levers, metrics, verdict, lesson and attempts, each with its quote, as somebody read it.
+"""Pages in fields: what one says of levers, metrics, verdict, lesson and attempts, each with its quote, as somebody read it; and what
+somebody who read a proposal beside what failed says of the two.
 
 A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
-What a page itself declares goes before it, and it goes before what patterns make of the text.
+What a page itself declares goes before it, and it goes before what patterns make of the text. A reading stands in
+`sources/readings/<digest of the proposal's wording>.json`, and says nothing of cards that its reader was not shown, or that changed since.
 """
 
 import msgspec
@@ -63,6 +65,57 @@ class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
     page: str
     digest: str
     record: PageRecord
+
+
+class CardReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a proposal stands to what a page tells failed: `same` or `other` (the same lever at another value, way or place). `quote` are
+    words of the page, `proposal_quote` those of the proposal that mean it.
+    """
+
+    page: str
+    relation: str
+    quote: str
+    proposal_quote: str
+    because: str
+
+
+class ProposalReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The pages that a proposal repeats or comes near to; of the others that were shown it does neither."""
+
+    pages: tuple[CardReading, ...]
+
+
+class FiledReading(msgspec.Struct, frozen=True, kw_only=True):
+    """Digests of the cards that were `shown` beside a proposal, and what was read of them."""
+
+    proposal: str
+    shown: tuple[str, ...]
+    reading: ProposalReading
+
+
+def path_of_reading(wording: str) -> str:
+    """Path of the reading of a proposal, by the digest of its wording, relative to the root."""
+    return f"sources/readings/{wording}.json"
+
+
+def reading_of(layout: Layout, wording: str) -> FiledReading | None:
+    """What was read of a proposal; None where nothing was."""
+    return on_file(layout, path_of_reading(wording), FiledReading)
+
+
+def file_reading(
+    layout: Layout, wording: str, *, proposal: str, shown: tuple[str, ...], reading: ProposalReading
+) -> str:
+    """Put a reading on file, beside what was read of the proposal before. Returns its path."""
+    held = reading_of(layout, wording)
+    named = {p.page for p in reading.pages}
+    before = held.reading.pages if held else ()
+    pages = (*(p for p in before if p.page not in named), *reading.pages)
+    shown = tuple(sorted({*shown, *(held.shown if held else ())}))
+    filed = FiledReading(proposal=proposal, shown=shown, reading=ProposalReading(pages=pages))
+    path = path_of_reading(wording)
+    write(layout.at(path), to_json(filed, order=None))
+    return path
 
 
 def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:

@@ -37,12 +37,12 @@ def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer,
     if bool(request.proposal) == bool(request.batch):
         raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
     before = request.before and caller.page(request.before)
-    gate = Gate(caller.tables())
+    gate = Gate(caller.tables(), caller.layout)
     if request.batch:
         answers = tuple(gate.check(proposal) for proposal in _batch(request.batch, caller))
         lines = json_lines(answers)
         return Result(answers, lines, forms={"json": lambda: lines})
-    text = _proposal(typed := " ".join(request.proposal), caller)
+    text = proposal_text(typed := " ".join(request.proposal), caller)
     caller.doubt_target(gate.db, request.target, cutoff=0.0)
     name = "" if typed in ("-", text) else typed
     if name and not before and not request.as_of:
@@ -59,7 +59,8 @@ def run(request: CheckProposal, caller: Caller) -> Result[Answer | tuple[Answer,
     return Result(answer, answer_text(answer, every=request.all), code)
 
 
-def _proposal(name: str, caller: Caller) -> str:
+def proposal_text(name: str, caller: Caller) -> str:
+    """The proposal in a file, or the words themselves. Raises KbError where it is empty."""
     # Words that name no file are the proposal itself; what ends as a file does, and a word with a slash, is a path that was mistyped.
     is_path = (
         name.endswith((".md", ".markdown", ".txt"))

@@ -81,7 +81,7 @@ def _gate(
         text = caller.text(request.proposal)
         questions += [Question(text, request.proposal, target=t) for t in (target.name, "")]
     with closing(store.state(caller.layout)) as db:
-        gate = Gate(db)
+        gate = Gate(db, caller.layout)
         for question in questions:
             answer = gate.check(question)
             if request.receipt in ("", answer.receipt):

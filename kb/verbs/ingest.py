@@ -1,16 +1,28 @@
 """kb ingest [bring]: draft pages from captured sources: a model writes, the gate decides."""
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb import KbError, store
-from kb.ingest import questions
+from kb.ingest import proposals, questions
 from kb.ingest.packets import Packet
+from kb.refuted.gate import Proposal
 from kb.source import damaged_sources, sources
 from kb.verbs import Caller, Result, argument, option
+from kb.verbs.check import proposal_text
 from kb.verbs.filling import Filling, Ingested, fill
 
-TASKS = ("extract", "concept", "observation", "retrospective", "normalise", "merge", "compare")
+TASKS = (
+    "extract",
+    "concept",
+    "observation",
+    "retrospective",
+    "normalise",
+    "repeat",
+    "merge",
+    "compare",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +30,12 @@ class Ingest(Filling):
     """What is to be read, and who answers."""
 
     subject: tuple[str, ...] = argument(
-        "sources (or pages and folders of pages, for tasks about pages); all sources without a name",
+        "sources (or pages and folders of pages, for tasks about pages; files of proposals, for repeat); all sources without a name",
         default=(),
         metavar="SUBJECT",
     )
     task: str = option("what is asked of the model", default="extract", choices=TASKS)
+    target: str = option("for repeat: what the proposals are to optimize")
     text: str = option(
         "the text of the one source named, where the capture does not include it", metavar="FILE"
     )
@@ -52,6 +65,10 @@ def _packets(
                     raise
                 passed_over.append(str(error))
         return tuple(packets), tuple(passed_over)
+    if request.task == "repeat":
+        return tuple(
+            p for name in request.subject for p in _beside_failures(name, request, caller, db)
+        ), ()
     pages = [page for name in request.subject for page in _pages(name, caller, db)]
     match request.task:
         case "merge":
@@ -63,6 +80,16 @@ def _packets(
         case task:
             packets = questions.page_packets(layout, task, pages, context=request.context)
     return tuple(packets), ()
+
+
+def _beside_failures(
+    name: str, request: Ingest, caller: Caller, db: sqlite3.Connection
+) -> Iterator[Packet]:
+    """A proposal as `kb check` reads it, beside what failed."""
+    text, target = proposal_text(name, caller), request.target
+    caller.doubt_target(db, target, cutoff=0.0)
+    proposal = Proposal(text, target=target)
+    return proposals.repeat_packets(caller.layout, db, name, proposal, context=request.context)
 
 
 def _pages(name: str, caller: Caller, db: sqlite3.Connection) -> list[str]:
