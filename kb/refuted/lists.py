@@ -25,7 +25,7 @@ from kb.trail.outline import passages_of
 _JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
 _FAILED_LIST = regex(
     r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?)|"
-    r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
+    r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|\b(?:that|which) failed\b|graveyard|\bburied\b|went nowhere|"
     r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
     r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
     re.IGNORECASE,

@@ -79,6 +79,8 @@ ADVICE = re.compile(
 # More words in front of a colon are a sentence.
 _LONGEST_NAME, _LONGEST_LEAD = 6, 9
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
+# What parts a name from what is said of it.
+_MARKS = (": ", "：", " — ", " – ", " - ", "——")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
 _BOXES = ("[ ] ", "[x] ", "[X] ", "[-] ")
@@ -105,9 +107,10 @@ def is_short(text: str) -> bool:
 
 def is_named(text: str) -> bool:
     """Whether an entry is a name, or begins with one: no sentence, which may say anything."""
-    if led := _LED.match(text):
-        return len(led[1].partition(" (")[0].split()) < _LONGEST_LEAD
-    return text[-1] not in ".。"
+    first, *more = sentences_of(text)
+    lead = min((first.partition(mark)[0] for mark in _MARKS), key=len)
+    longest = _LONGEST_LEAD if lead != first else _LONGEST_NAME * bool(more)
+    return len(lead.partition(" (")[0].split()) < longest or text[-1] not in ".。"
 
 
 def reports_failure(text: str) -> bool:
@@ -122,9 +125,12 @@ def gives_figure(text: str, claim: str) -> bool:
     """
     figures = [*numbers_in(claim)]
     lead = text.replace(". ", ": ").partition(": ")[0]
-    is_try = lead != text and len(lead.split()) < _LONGEST_NAME
-    is_try = is_try or not {"than", "while"}.isdisjoint(claim.split())
-    is_try = is_try or any(m.value or m.is_moved for m in moves_in(claim))
+    is_try = (
+        lead != text
+        and len(lead.split()) < _LONGEST_NAME
+        or not {"than", "while"}.isdisjoint(claim.split())
+        or any(m.value or m.is_moved for m in moves_in(claim))
+    )
     return is_try and (len(figures) > 1 or any(n.unit or n.signed for n in figures))
 
 
@@ -145,18 +151,17 @@ def statement_in(
     cuts = _BECAUSE.finditer(text, min(20, len(text)))
     whole = (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start()))
     ends = None if because else next(whole, None)
-    delta = _DELTA.search(text)
-    led = _LED.match(text)
     return Statement(
         kind,
         lines.start,
         anchor,
         text[:LONGEST],
         (text[ends.end() :] if ends else because)[:500].strip(),
-        delta[0] if delta else "",
+        delta[0] if (delta := _DELTA.search(text)) else "",
         cites_on(page, lines),
         aim_of_text(
-            about or (led[1] if led else text[:LONGEST]), because=f"{text} {because}"[:LONGEST]
+            about or (led[1] if (led := _LED.match(text)) else text[:LONGEST]),
+            because=f"{text} {because}"[:LONGEST],
         ),
     )
 
@@ -226,10 +231,9 @@ def _parts(page: Page, text: str, prose: str) -> tuple[str, str]:
         for s in page.sections
         if s.level > 1 and (body := prose_of(document, range(s.start, s.end)))
     }
-    claims = ("statement", "hypothesis", "claim")
     claim, because = (
         next((body for name, body in bodies.items() if name.startswith(names)), "")
-        for names in (claims, REASONS)
+        for names in (("statement", "hypothesis", "claim"), REASONS)
     )
     starts = [s.start for s in page.sections if s.level > 1] if page.type == "hypothesis" else []
     opening = prose_of(document, range(1, min(starts))) if starts else prose
@@ -258,6 +262,8 @@ _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
     re.IGNORECASE,
 )
+# Columns of a table that weighs what nobody may have run.
+_WEIGHED = {"pros", "cons"}
 _KEPT_HEADS = ("keep", "kept", "adopted", "in use")
 CLAIM_HEAD = re.compile(
     r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
@@ -272,6 +278,8 @@ def table_failures(
     otherwise.
     """
     head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
+    if not _WEIGHED.isdisjoint(map(str.lower, head)):
+        return
     rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
     outcomes = _outcomes(head, rows, notes=notes)
     kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in _KEPT_HEADS}
@@ -284,7 +292,7 @@ def table_failures(
         # A bare number is told by the head of its column where it names what was tried, and by nothing else.
         text = " · ".join(filter(None, map(_shown, cells, [head[0], *[""] * len(cells)])))[:LONGEST]
         won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
-        lost = failing or not judged and _has_lost(text, mode, gain or 0.0, compared=compared)
+        lost = failing or not judged and _has_lost(text, mode, gain, compared=compared)
         if lost and not (won or is_short(text) or is_settled(text)):
             because = _reason(cells[min(failing, default=len(cells)) + 1 :])
             yield statement_in(
@@ -316,9 +324,9 @@ def _shown(cell: str, head: str) -> str:
     return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""
 
 
-def _has_lost(text: str, mode: str, gain: float, *, compared: bool) -> bool:
+def _has_lost(text: str, mode: str, gained: float | None, *, compared: bool) -> bool:
     """Whether a row of which no cell says so failed: by the heading that it stands below, or in notes by its figures."""
-    return gain <= 0 and (
+    return (gain := gained or 0.0) <= 0 and (
         mode == "failed" or mode == "turned-down" and reports_failure(text) or compared and gain < 0
     )
 
