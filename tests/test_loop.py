@@ -91,6 +91,28 @@ def test_a_whole_loop_is_driven_with_any_command_as_the_agent_and_goes_on_where_
     assert "ended: 4 experiments" in sh(root, *words, "--anyway", "--runs", "4").stdout
 
 
+READER = """
+if prompt.startswith("# Read a proposal beside what failed"):
+    import json, re
+    page, proposal = re.search(r"wiki/experiments/t/\\S*tile\\S*", prompt), prompt.partition("## the proposal")[2]
+    again = {"page": page and page[0], "relation": "same", "quote": "Tile by 64", "proposal_quote": "squares of eight lines", "because": "both cut the work into tiles"}
+    print(json.dumps({"pages": [again] if page and "squares" in proposal.partition("## wiki")[0] else []}))
+    sys.exit()
+"""
+
+
+def test_a_loop_may_have_its_agent_read_each_proposal_beside_what_failed(make_base, tmp_path):
+    root, repo, words = prepared(make_base, tmp_path)
+    agent, third = tmp_path / "agent.py", '("tile=64", "Tile by 64"), ("prefetch'
+    text = AGENT.replace(third, '("squares", "Work through squares of eight lines"), ("prefetch')
+    assert text != AGENT
+    agent.write_text(text.replace("count = pathlib", f"{READER}\ncount = pathlib", 1))
+    done = sh(root, *words, "--anyway", "--runs", "4", "--verify")
+    assert [line.split()[0] for line in done.stdout.splitlines()[:4]] == ["baseline", "supported", "refuted", "supported"], done.stdout + done.stderr
+    assert "refused by the gate: Work through squares" in done.stderr, done.stderr
+    assert "both cut the work into tiles" in (root / ".kb/loops/t.log").read_text()
+
+
 def killed(root: Path, words: list[str], ready) -> None:
     """The loop, killed as soon as it is where it shall be."""
     process = subprocess.Popen(words, cwd=root, env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

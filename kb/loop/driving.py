@@ -237,7 +237,7 @@ def _proposal(loop: Drive) -> str:
             refusal = "\nYour last reply held no proposal in this form."
             loop.ledger.note("refused: a reply without a proposal", tokens=tokens)
             continue
-        title = _title(proposal)
+        title, tokens = _title(proposal), tokens + _read_beside_failures(loop, proposal)
         answer = loop.caller.call("check", {"proposal": "-", "target": target}, text=proposal)
         if answer.code == FINE:
             store.write(loop.proposal, proposal)
@@ -247,6 +247,16 @@ def _proposal(loop: Drive) -> str:
         refusal = f"\nYour last proposal was refused. Propose another, or name the page and say what differs:\n{answer.text}"
         loop.caller.talk(f"refused by the gate: {title}")
     return ""
+
+
+def _read_beside_failures(loop: Drive, proposal: str) -> int:
+    """Have the agent say what a proposal does again, where that is wanted. The tokens that it took; where it brings no reading rules decide."""
+    if not loop.request.verify:
+        return 0
+    question = {"subject": ("-",), "task": "repeat", "target": loop.request.target}
+    who = {"with_": "command", "command": loop.request.agent}
+    done = loop.caller.call("ingest", question | who, text=proposal).value
+    return done.tokens_in + done.tokens_out
 
 
 def _trial(loop: Drive, commit: str) -> None:

@@ -22,6 +22,9 @@ class DriveLoop:
     patience: float = option(
         "seconds that one call of the agent may take", default=1800.0, metavar="N"
     )
+    verify: bool = flag(
+        "let the agent read each proposal beside all that failed, before the gate is asked"
+    )
     anyway: bool = flag("go on where `kb stop-check` says that the loop may stop")
     afresh: bool = flag(
         "count runs, minutes and tokens from now, not from where the loop was begun"
