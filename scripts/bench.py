@@ -618,19 +618,20 @@ FRAGMENTS = (
 def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> None:
     """Cpu seconds of compiling a page of an experiment and an owner's notes, made of one fragment each, at doubling sizes; the factor of each doubling."""
     from kb.build.pages import compile_page
-    from kb.store import Config
+    from kb.store import Config, Layout
 
     gc.disable()  # As a build does; looking for garbage among all that a page makes is worse than linear by itself.
     head = (
         "---\ntitle: x\ntype: experiment\ntarget: t\nverdict: refuted\n---\n# x\n\n## Dead ends\n\n"
     )
     pages = {"wiki/experiments/t/2026-01-01-v001-x.md": head, "wiki/notes/x.md": "# x\n\n"}
+    layout = Layout(Path(), Config())
     for fragment in FRAGMENTS:
         seconds: list[float] = []
         for step in range(steps):
             body = fragment * ((size << step) // len(fragment.encode()))
             data = {path: (opening + body).encode() for path, opening in pages.items()}
-            compiled = lambda d=data: [compile_page(*p, config=Config()) for p in d.items()]  # noqa: E731
+            compiled = lambda d=data: [compile_page(*p, layout) for p in d.items()]  # noqa: E731
             seconds.append(timed(compiled, 2)[0])
             gc.collect()
             if seconds[-1] > 60:

@@ -282,7 +282,7 @@ def test_an_order_is_a_verdict_where_it_stands_alone_or_says_what_to_do(text, ve
     ],
 )
 def test_a_goal_and_what_was_before_the_change_report_nothing(text, moves, report):
-    assert (moves_in(text), report_in(text)[0]) == (moves, report)
+    assert ([*moves_in(text)], report_in(text)[0]) == (moves, report)
 
 
 @pytest.mark.parametrize(

@@ -418,7 +418,7 @@ FIELDS = st.sampled_from([
     "title: A plain title", 'title: "Quoted: with colon"', "title: 'single'", "t: it's", 'q: "a\\nb"', "tags: [a, b-c, d e]", "tags: []", "tags: [1, 2]", "tags: [yes, no]", "tags: [a,, b]", "tags: [a, b,]",
     "created: 2026-01-02", "created: 2026-13-45", "n: 12", "n: 012", "n: 0", "n: 1_000", "n: 1.5", "n: -3", "n: 0x1f", "flag: yes", "flag: True", "on: x", "x: null", "x: ~", "x:", "x: ", "- item", "  more",
     "text: foo: bar", "text: foo # comment", "# comment", "", "k: a, b", "k: @x", "k: *a", "k: &a b", "k: !t b", "k: |", "k: > x", "k: {a: b}", "k: a b  ", "k: caf\u00e9", "k: \u00a0x", "k: x\tb", "k:\tx", "a b: c", "k: a]b",
-    "k: 'it''s'", "k: .inf", "k: y", "k: NaN", "k: 2026-01-02 x", "k: 12:30", "k: e5", "k: a - b", "k: a ? b", "? k", "k: \"a\" b", "... x", "K-1_x: z", "k: \u2028x",
+    "k: 'it''s'", "k: .inf", "k: y", "k: NaN", "k: 2026-01-02 x", "k: 12:30", "k: e5", "k: a - b", "k: a ? b", "? k", "k: \"a\" b", "... x", "K-1_x: z", "k: \u2028x", "k: a:b", "k: a::", "k: a#b", "k: a #b", "k: a b/`c`#",
 ])
 
 

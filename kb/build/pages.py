@@ -2,9 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import starmap
-from pathlib import Path
 
 from kb import indexes, page, refuted, search, store, trail
 from kb.page import Page
@@ -26,7 +24,7 @@ def compiled_pages(
     layout: store.Layout, paths: tuple[str, ...], contents: Mapping[str, bytes]
 ) -> Iterator[CompiledPage]:
     """What follows from each page alone, some of which were read; by several processes where they are many."""
-    jobs = [(os.fspath(layout.root), layout.config, path) for path in paths]
+    jobs = [(layout, path) for path in paths]
     if len(jobs) < _POOL_FROM:
         read = ((*job, contents.get(job[-1])) for job in jobs)
         yield from filter(None, starmap(_compile_one, read))
@@ -44,32 +42,27 @@ def compiled_pages(
         yield from filter(None, pool.map(_compile_one, *zip(*jobs, strict=True), chunksize=32))
 
 
-def _compile_one(
-    root: str, config: store.Config, path: str, data: bytes | None = None
-) -> CompiledPage | None:
+def _compile_one(layout: store.Layout, path: str, data: bytes | None = None) -> CompiledPage | None:
     try:
-        data = store.bytes_of(Path(root, path)) if data is None else data
+        data = store.bytes_of(layout.root / path) if data is None else data
     except OSError:
         return None  # It went away since the scan; the next build sees that.
-    return compile_page(path, data, root=root, config=config)
+    return compile_page(path, data, layout)
 
 
-def compile_page(path: str, data: bytes, *, root: str = "", config: store.Config) -> CompiledPage:
-    """What follows from the bytes of one page, and from the record on file about it below `root`."""
-    layout = store.Layout(Path(root), config)
+def compile_page(path: str, data: bytes, layout: store.Layout) -> CompiledPage:
+    """What follows from the bytes of one page, and from the record on file about it."""
     read_page, read, record = with_record(page.read(path, data, skim=True), layout)
     text = page.text_of(data[: page.LARGEST]) if read_page.lines else ""
-    facts = trail.facts_of(read, text, config.verdicts)
-    compiled = (
+    facts = trail.facts_of(read, text, layout.config.verdicts)
+    return (
         read_page,
         facts,
         refuted.statements_of(read, text, facts=facts, record=record),
         indexes.notes_of(read_page, text),
-        _parts(read_page, text, config.verdicts),
+        _parts(read_page, text, layout.config.verdicts),
         search.chunks_of(read_page, text),
     )
-    # What a pool sends back is the packed form alone.
-    return (replace(read_page, known=None), *compiled[1:])
 
 
 def _parts(read_page: Page, text: str, words: Mapping[str, str]) -> bytes | None:

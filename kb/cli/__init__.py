@@ -210,6 +210,8 @@ def _list(words: list[str], known: dict[str, Verb]) -> int:
 def main(argv: list[str] | None = None) -> int:
     # All memory goes with the process: to look for garbage in it once more takes a tenth of a short command.
     atexit.register(gc.freeze)
+    # What is loaded and kept is much and holds no cycles: to look through all of it every few loads takes a tenth of a second each time.
+    gc.set_threshold(50_000, 20, 100)
     words = sys.argv[1:] if argv is None else argv
     name = f"kb {words[0]}" if words else "kb"
     try:

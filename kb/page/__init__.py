@@ -178,6 +178,10 @@ class Page(_Fronted):
     known: Detail | None = field(default=None, repr=False, compare=False)
     labels: tuple[str, ...] = ()
 
+    def __getstate__(self) -> dict[str, object]:
+        # What a pool sends back is the packed form alone.
+        return self.__dict__ | {"known": None}
+
     @property
     def skimmed(self) -> bool:
         """Whether a build read only what it needs, so that the rest of `detail` must be read from the file."""

@@ -14,7 +14,7 @@ _KEY = regex(r"\n([A-Za-z_][\w .-]*?)[ \t]*:")
 # A `symbols:` map of plain one-line entries, as machines write it: thousands of lines that need no YAML parser.
 _UNTIL_COLON = r"[^\n:#]*+(?:(?::(?![ \n])|(?<! )#)[^\n:#]*+)*+"
 _SYMBOLS = regex(
-    rf"^symbols:[ \t]*\n((?:  [A-Za-z_]{_UNTIL_COLON}: [A-Za-z_(.]{_UNTIL_COLON}\n)++)(?=\S|\Z)",
+    rf"^symbols:[ \t]*\n((?:  [A-Za-z_]{_UNTIL_COLON}: (?:'[^'\n]*'|[A-Za-z_(.]{_UNTIL_COLON})\n)++)(?=\S|\Z)",
     re.MULTILINE,
 )
 _SYMBOL = regex(r"\n  (.*?): ")
@@ -63,7 +63,8 @@ def front_of(text: str, path: str) -> Front:
 
 # One field on one line whose YAML reading leaves no doubt: a quoted text without escapes, a list of plain words, a date, a whole number, plain words.
 _FIELD = regex(
-    r"""([A-Za-z_][\w-]*):(?:[ ]+(?:"([^"\\\n]*)"|'([^'\n]*)'|\[([^\[\]{}"'#:&*!|>%@`?\n]*)\]|(\d{4}-\d\d-\d\d)|([1-9]\d{0,8}|0)|([A-Za-z][^:#\n]*)))?[ ]*\n"""
+    r"""([A-Za-z_][\w-]*):(?:[ ]+(?:"([^"\\\n]*)"|'([^'\n]*)'|\[([^\[\]{}"'#:&*!|>%@`?\n]*)\]|(\d{4}-\d\d-\d\d)|([1-9]\d{0,8}|0)|([A-Za-z]"""
+    rf"{_UNTIL_COLON})))?[ ]*\n"
 )
 # What YAML 1.1 takes for a truth value or for nothing, however written.
 _NO_WORDS = frozenset(["yes", "no", "true", "false", "on", "off", "null"])

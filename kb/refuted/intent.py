@@ -356,7 +356,8 @@ def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tu
     )
 
 
-def terms_in(text: str) -> set[str]:
+@lru_cache(maxsize=512)
+def terms_in(text: str) -> frozenset[str]:
     """Distinct words of a text as stems, those of names one by one, and its numbers in whatever unit (`64 KiB` and 65536 are one)."""
     words = plain_words(text)
     numbers = {n.value for n in numbers_in_words(text)}
@@ -364,7 +365,7 @@ def terms_in(text: str) -> set[str]:
     for number in numbers_in(text):
         value = number_of(text[number.start : number.end])
         numbers |= {number.value, number.value if value is None else value}
-    return {*map(_stem, words), *(f"#{n:g}" for n in numbers)} - {""}
+    return frozenset((*map(_stem, words), *(f"#{n:g}" for n in numbers))) - {""}
 
 
 @lru_cache(maxsize=1 << 14)

@@ -36,9 +36,11 @@ _TURNED_DOWN = regex(
     re.IGNORECASE,
 )
 # Headings that only tell where to look, how, or what is still open.
-_NO_LIST = re.compile(
-    r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
-    re.IGNORECASE,
+_is_no_list = lru_cache(maxsize=4096)(
+    re.compile(
+        r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
+        re.IGNORECASE,
+    ).search
 )
 # One of another language that is longer is a sentence.
 _LONGEST_HEADING = 7
@@ -49,7 +51,7 @@ _SHORTEST_NAME, _MOST_PARTS = 5, 100
 @lru_cache(maxsize=4096)
 def mode_of(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
-    if _NO_LIST.search(title):
+    if _is_no_list(title):
         return ""
     lists = _FAILED_LIST.search(title) or _JUDGED_LIST.search(title)
     if lists or len(title.split()) < _LONGEST_HEADING and names_failures(title.lower()):
@@ -256,7 +258,7 @@ def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
 def _kind_of(head: Block, mode: str, items: int, parts: Set[int]) -> str:
     """What a heading is to the list of failures above it, whose items stand at the level `items`: none that is a part of another."""
     title, level = head.plain, head.level
-    if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _NO_LIST.search(title):
+    if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _is_no_list(title):
         return "closed"
     if not mode:
         return "section" if level > 1 else ""

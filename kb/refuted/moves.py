@@ -15,13 +15,7 @@ from msgspec.structs import replace
 
 from kb import regex
 from kb.text import words_of
-from kb.trail.levers import (
-    Mention,
-    mentions_in,
-    number_of,
-    switch_of,
-    way_of,
-)
+from kb.trail.levers import Mention, mentions_in, number_of, switch_of, way_of
 
 ON = frozenset(("1", "true", "on", "yes", "enabled"))
 # What a program does by itself is no setting of it.
@@ -209,6 +203,8 @@ def ends_of(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(end.span() for end in _ENDS.finditer(text))
 
 
+# A statement and what it is told by are read from the same texts, one after the other.
+@lru_cache(maxsize=512)
 def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     """Levers of one paragraph, fence or title, each once; `moved`: what it sets is known to be the change."""
     text = _BLANKS.sub(" ", text)

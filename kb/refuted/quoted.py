@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from kb.claims.quotes import Quotes
 from kb.page import Page
 from kb.refuted.statement import Statement, statement_in
 from kb.schema import FAILED
@@ -12,6 +11,9 @@ from kb.text import one_line, reasoned
 
 def failures_in(page: Page, text: str, record: PageRecord) -> Iterator[Statement]:
     """The failures that somebody read on a page, each on the line where its quote begins: the page itself, if it is no run, and attempts."""
+    # Loaded late: of few pages a reading is on file, and what looks for quotes takes long to load.
+    from kb.claims.quotes import Quotes
+
     quotes = Quotes(text)
     because = record.because.text if record.because else ""
     whole = QuotedAttempt(

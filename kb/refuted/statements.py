@@ -11,7 +11,6 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice
-from operator import itemgetter
 
 from kb.page import Page, document_of
 from kb.page.document import Block, Document
@@ -41,13 +40,13 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
     table_failures,
+    titled_failure,
 )
 from kb.schema import (
     FAILED,
     OUTCOME_LABELS,
     TYPES,
     Verdict,
-    canonical_verdict,
     is_pending,
     label_kind,
     outcome_verdict,
@@ -133,11 +132,14 @@ def _judged(page: Page, text: str) -> Iterator[Statement]:
     runs, which have pages too.
     """
     document = document_of(text)
-    for part in parts_of(page, document):
+    judges = lambda b: b.rows and any(CLAIM_HEAD.match(c.plain) for c in b.rows[0].cells)  # noqa: E731
+    fails = (any(titled_failure(b.plain)) for b in document.of("heading"))
+    # Most pages have neither, and need not be parted.
+    for part in parts_of(page, document) if any(fails) or any(map(judges, document.blocks)) else ():
         if because := _behind_title(document, part):
             yield _declared(page, part, because)
         for block in map(document.blocks.__getitem__, part.places):
-            if block.rows and any(CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells):
+            if judges(block):
                 yield from table_failures(page, block, part.anchor, "", judged=True)
 
 
@@ -280,11 +282,10 @@ def _declared(page: Page, part: ListPart, because: str) -> Statement:
 
 
 def _behind_title(document: Document, part: ListPart) -> str:
-    """What a section says below a title that begins or ends with a failure ("Negative result — x", "x — rejected"); "findings" are a list."""
-    head, end = itemgetter(0, -1)(part.title.replace(" — ", ": ").split(": "))
-    begins = head[-1:] != "s" and canonical_verdict(head) is Verdict.REFUTED
-    prose = prose_of(document, part.lines[1:]) * (end != part.title)
-    return prose * (begins and reports_failure(prose) or outcome_verdict(end) in FAILED)
+    """What a section says below a title that begins or ends with a failure."""
+    begins, ends = titled_failure(part.title)
+    prose = prose_of(document, part.lines[1:]) if begins or ends else ""
+    return prose * (ends or reports_failure(prose))
 
 
 def _behind_label(document: Document, part: ListPart) -> str:
@@ -292,9 +293,12 @@ def _behind_label(document: Document, part: ListPart) -> str:
     for p in passages_between(document.text, part.lines):
         if p.label.partition(".")[0] in OUTCOME_LABELS:
             stated = p.label.partition(".")[2], *sentences_of(p.behind)
-            failed = next(filter(None, map(outcome_verdict, stated)), None) in FAILED
-            failed = failed or not is_pending(p.behind) and failure_in(p.behind)
-            failed = failed or p.behind.lower().startswith(_failing_words(document.text))
+            failed = (
+                next(filter(None, map(outcome_verdict, stated)), None) in FAILED
+                or not is_pending(p.behind)
+                and failure_in(p.behind)
+                or p.behind.lower().startswith(_failing_words(document.text))
+            )
             return p.text if failed else ""
     return ""
 

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from kb import languages
+from kb import languages, regex
 from kb.text.units import Unit, unit_of
 
 Direction = Literal["lower", "higher"]
@@ -50,7 +50,7 @@ _TURNS = word_set(
 )
 
 
-@lru_cache(4096)
+@lru_cache(1 << 14)
 def words_of(name: str) -> tuple[str, ...]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
     return tuple(word.lower() for word in _words(name))
@@ -71,15 +71,16 @@ def unit_in(metric: str) -> Unit | None:
 
 
 def _words(name: str) -> list[str]:
-    return re.findall(r"[A-Za-z0-9]+", _spelt(name))
+    return _WORD.findall(_spelt(name))
 
 
 def _spelt(name: str) -> str:
     """A name in plain signs, with words of camelCase apart; `MiB` is one."""
-    return re.sub(r"([a-z0-9])(?<![KMGTP]i)([A-Z])", r"\1_\2", name.translate(_PLAIN))
+    return _HUMP.sub("_", name.translate(_PLAIN))
 
 
 _PLAIN = str.maketrans("µμ²", "uu2")
+_WORD, _HUMP = regex(r"[A-Za-z0-9]+"), regex(r"(?=[A-Z])(?<=[a-z0-9])(?<![KMGTP]i)")
 
 
 @lru_cache(1 << 14)
@@ -113,7 +114,7 @@ def direction_of(name: str) -> Direction | None:
 def _foreign(name: str) -> set[str]:
     """What the words of other languages in a name measure: lower, higher, resource."""
     lower = name.lower()
-    known = {kind for stem, kind in _FOREIGN_SIGNS.items() if not lower.isascii() and stem in lower}
+    known = set() if lower.isascii() else {k for s, k in _FOREIGN_SIGNS.items() if s in lower}
     words = re.findall(r"[^\W\d_]+", lower)
     heads = (word[:length] for word in words for length in range(1, len(word) + 1))
     return known.union(kind for head in heads if (kind := _FOREIGN_STEMS.get(head)))

@@ -362,6 +362,7 @@ def label_kind(label: str) -> str:
     return _LABEL_KINDS.get(label.partition(" (")[0].strip(" *_").lower(), "")
 
 
+@lru_cache(maxsize=4096)
 def heading_kind(title: str) -> str:
     """The kind of label with which a heading begins ("Hipótesis bajo test", "Results"); empty for any other."""
     first = title.strip(" *_#.0123456789").partition(" ")[0].rstrip(":：.,").lower()

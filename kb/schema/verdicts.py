@@ -174,7 +174,7 @@ _MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", V
 _FIGURE_MARK = regex(
     rf"\D*\d[\d.,–-]*\D*?([{''.join(marks for marks, _ in _MARKS)}])\W*(?:\(.*\)\W*)?$"
 )
-_CLAUSE = regex(r"[.;:,(\n—–（，。；：]|\s-\s")
+_CLAUSE, _LEAD = regex(r"[.;:,(\n—–（，。；：]|\s-\s"), regex(r"\A\W+")
 
 
 _TICK = regex(r"(?<!\w)\[[xX]\]\s+([^\[]*)")
@@ -192,6 +192,7 @@ def marked_verdict(line: str) -> Verdict | None:
     return mark and next(v for marks, v in _MARKS if mark[1] in marks)
 
 
+@lru_cache(maxsize=4096)
 def outcome_verdict(raw: str) -> Verdict | None:
     """Verdict of what stands in a field or behind a label such as outcome, result or status: its first clause, else the mark before it.
 
@@ -200,7 +201,7 @@ def outcome_verdict(raw: str) -> Verdict | None:
     text = ticked(raw).strip().lower()
     if text.count(" | ") > 1:
         return None  # A form that names what may be said.
-    clauses = [c.strip(" *_`") for c in _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=2)]
+    clauses = [c.strip(" *_`") for c in _CLAUSE.split(_LEAD.sub("", text), maxsplit=2)]
     # That it ended ("closed, slower") leaves the next clause to say how; what runs, or is planned, has no outcome yet.
     # What it is called stands before a sign of equality ("gate 3 = PASS").
     opening = ((_HAS_ENDED.match(clauses[0]) and "".join(clauses[1:2])) or clauses[0]).rpartition(

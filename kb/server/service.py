@@ -1,6 +1,5 @@
 """An MCP server over the tools, for stdio or loopback. The only module that knows the package `mcp`."""
 
-import gc
 import hmac
 import logging
 from collections.abc import Callable
@@ -124,8 +123,6 @@ def _page(caller: Caller, uri: str) -> str:
 
 def _prepare() -> None:
     """What a process does that answers many loads of the same wiki."""
-    # What loads keep is much and holds no cycles: to look through all of it for garbage every few loads takes a tenth of a second each time.
-    gc.set_threshold(50_000, 20, 100)
     look_aside()
 
 

@@ -13,7 +13,8 @@ _SPELLINGS = (
 @lru_cache(maxsize=1024)
 def day_of(text: str) -> str:
     """ISO date of a text that is a day (`2025/3/3`, `20250303`, `3.3.2025`, `2025年3月3日`, `3 March 2025`, `Mar 3, 2025`); empty for any other."""
-    for spelling in _SPELLINGS:
+    # Of more words than three it is none.
+    for spelling in _SPELLINGS * (len(text.replace(",", "").split()) < 4):
         with contextlib.suppress(ValueError):
             return datetime.strptime(text.strip().replace(",", ""), spelling).date().isoformat()
     return ""

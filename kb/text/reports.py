@@ -3,9 +3,10 @@
 import re
 from enum import StrEnum
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-from kb import languages, regex
+from kb import grouped, languages, regex
 from kb.languages import spellings
 
 
@@ -91,7 +92,7 @@ def _stems(*notions: str) -> str:
     before, behind = languages.DENIED_IN.split(), languages.DENIED_BEHIND.replace(" ", "|")
     unspaced = "|".join(w for w in _words(*notions) if w[0] > _UNSPACED)
     denied = "".join(f"(?<!{word})" for word in before)
-    return rf"{spaced}|{denied}(?:{unspaced})(?!\w{{0,3}}? ?(?:{behind}))"
+    return rf"{spaced}|(?=[^\0-{_UNSPACED}]){denied}(?:{unspaced})(?!\w{{0,3}}? ?(?:{behind}))"
 
 
 def _denied(*notions: str) -> str:
@@ -145,8 +146,7 @@ _READINGS = tuple(
 )
 _ENGLISH = 9
 # Every reading of another language holds one of these: looked for where four letters (of the shorter ones, which are no Latin, two) are theirs.
-_FOREIGN = {*_words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")}  # fmt: skip
-_HEADS = {tuple(word[: 4 if len(word) > 3 else 2]) for word in _FOREIGN}
+_FOREIGN = grouped((tuple(word[: 4 if len(word) > 3 else 2]), word) for word in {*_words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")})  # fmt: skip
 _SETTLED = regex(f"{_UNTRIED}|{_DONE}")
 # A sentence that opens so speaks of what the one before it names.
 _REFERS = regex(
@@ -162,8 +162,8 @@ def is_settled(text: str) -> bool:
 
 def _readings_of(lower: str) -> tuple[_Reading, ...]:
     fours, twos = zip(lower, lower[1:], lower[2:], lower[3:]), zip(lower, lower[1:])  # noqa: B905
-    near = not (_HEADS.isdisjoint(fours) and (lower.isascii() or _HEADS.isdisjoint(twos)))
-    foreign = near and any(map(lower.__contains__, _FOREIGN))
+    heads = _FOREIGN.keys() & (fours if lower.isascii() else chain(fours, twos))
+    foreign = heads and any(word in lower for head in heads for word in _FOREIGN[head])
     return _READINGS if foreign else _READINGS[:_ENGLISH]
 
 

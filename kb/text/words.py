@@ -9,8 +9,9 @@ from kb import regex
 # Longer wholes are hashes, URLs and paths: nobody asks for them by heart.
 _LONGEST_NAME = 60
 
+# What stands before one is passed over word by word.
 _TOKEN = regex(
-    r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]++(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+"
+    r"(?:[^A-Za-z0-9]*+(?:[A-Za-z][a-z]*+|[0-9])(?![A-Za-z0-9_=.\-:]))*+[^A-Za-z0-9]*+([A-Za-z0-9][A-Za-z0-9_=.\-:]+)"
 )
 _JOINERS = str.maketrans("", "", "_=.-:")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -124,11 +125,11 @@ def _split(word: str) -> tuple[str, ...]:
 
 def words_of(text: str) -> list[str]:
     """Words of a text in order, folded; runs of scripts without blanks as overlapping pairs of signs (`编程模型` → 编程, 程模, 模型)."""
-    words = _WORD.findall(without_links(text))
+    text = without_links(text)
     return (
-        [w.lower() for w in words]
+        _WORD.findall(text.lower())
         if text.isascii()
-        else list(chain.from_iterable(map(_split, words)))
+        else list(chain.from_iterable(map(_split, _WORD.findall(text))))
     )
 
 

@@ -102,11 +102,11 @@ def _takes(run: _Try, head: frozenset[str], named: frozenset[str], plain: frozen
 def _terms_of(runs: Sequence[Facts]) -> Callable[[str], frozenset[str]]:
     """Turns a text into its words, each as the shortest word of the trail's titles that begins it: `remat` for `rematerialization`."""
     titles = {w for e in runs for w in _stems(subject_of(e)) if len(w) >= _ROOT}
-    roots = [w for w in titles if not any(w.startswith(t) and w != t for t in titles)]
 
     @lru_cache(maxsize=None)
     def root(word: str) -> str:
-        return next((r for r in roots if word.startswith(r)), word)
+        ends = range(_ROOT, len(word))
+        return next((word[:end] for end in ends if word[:end] in titles), word)
 
     return lambda text: frozenset(map(root, _stems(text)))
 

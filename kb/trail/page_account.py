@@ -161,8 +161,11 @@ def _prose(passage: Passage, own: str) -> Iterator[_Told]:
     profiled = _PROFILE.head(" ".join(passage.above))
     # Most paragraphs say none of this, and need not be read by sentences.
     expected = _EXPECTED.search(f"{own} {text[:40]}") is not None
-    tells = _SENTENCES[expected:]
-    spoken = [(n, says) for n, says in tells if (profiled if n == "profile" else says(text))]
+    spoken = [
+        (name, says)
+        for name, says in _SENTENCES[expected:]
+        if (profiled if name == "profile" else says(text))
+    ]
     deferred = not expected and not _CONFIG.head(own) and _DEFERRED.search(text)
     before = ""
     for sentence in sentences_of(text) if spoken or deferred else ():

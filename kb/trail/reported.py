@@ -3,6 +3,8 @@
 Refuses a move whose better side nobody knows, and one that is supposed, advised or asked for.
 """
 
+from functools import lru_cache
+
 from kb import languages, regex
 from kb.languages import spellings
 from kb.run.direction import direction_of, is_resource
@@ -18,7 +20,8 @@ _CLAUSE = regex(
 _MOVES = {
     name: regex(
         "|".join(
-            w if w[0] > "\u2e7f" else rf"(?<![^\W_]){w}" for w in spellings(languages.MOVES, name)
+            w if w[0] > "\u2e7f" else rf"{w[0]}(?<![^\W_]{w[0]}){w[1:]}"
+            for w in spellings(languages.MOVES, name)
         )
     )
     for name in languages.MOVES
@@ -80,12 +83,13 @@ def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
     return kinds.get(verdict), verdict in kinds
 
 
-def moves_in(sentence: str) -> list[bool]:
+@lru_cache(maxsize=4096)
+def moves_in(sentence: str) -> tuple[bool, ...]:
     """Whether what a sentence measures got better or worse, in the order in which it tells it."""
     if sentence.endswith("?") or is_supposed(lower := sentence.lower()):
-        return []
+        return ()
     clauses = ((_move(clause), clause) for clause in _CLAUSE.split(lower))
-    return [move for move, clause in clauses if move is not None and not is_supposed(clause)]
+    return tuple(move for move, clause in clauses if move is not None and not is_supposed(clause))
 
 
 def _move(clause: str) -> bool | None:
