@@ -941,6 +941,9 @@ def test_what_somebody_read_of_a_proposal_beside_failures_goes_before_nearness(b
     assert [m.origin for m in packet.material] == ["the proposal", "wiki/experiments/solver/2026-01-03-walk.md"], "only what nobody read"
     assert settled(layout, packet, '{"pages": []}').state == "answered"
     assert [m["path"] for m in asked("near")["matches"] if m["reader"]] == [list_page], "what was read before stays"
+    (layout.root / "again.md").write_text(f"---\nlevers: [bound=16]\n---\n{again}\n")
+    assert asked("again")["outcome"] == "clear", "another lever is another proposal"
+    (layout.root / "again.md").write_text(f"{again}\n")
     other = {**good, "relation": "other", "because": "now with a bound"}
     queue.forget(layout, packets["again.md"].id)
     assert settled(layout, packets["again.md"], json.dumps({"pages": [other]})).state == "answered"

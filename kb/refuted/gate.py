@@ -264,8 +264,9 @@ class Gate:
 
 
 def wording_of(aim: Aim, text: str) -> str:
-    """What a reading of a proposal goes by: the digest of the words of its claim."""
-    return aim.wording or digest_of(" ".join(words_of(text)))
+    """What a reading of a proposal goes by: the digest of the words of its claim and of the levers that it declares."""
+    declared = sorted(f"{m.key}={m.value}" for m in aim.moves if m.role is Role.DECLARED)
+    return digest_of(" ".join([aim.wording or " ".join(words_of(text)), *declared]))
 
 
 def _as_read(question: _Question, met: _Meeting) -> _Meeting:

@@ -3,7 +3,7 @@ somebody who read a proposal beside what failed says of the two.
 
 A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
 What a page itself declares goes before it, and it goes before what patterns make of the text. A reading stands in
-`sources/readings/<digest of the proposal's wording>.json`, and says nothing of cards that its reader was not shown, or that changed since.
+`sources/readings/<digest of its claim and levers>.json`, and says nothing of cards that its reader was not shown, or that changed since.
 """
 
 import msgspec
