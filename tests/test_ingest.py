@@ -968,7 +968,7 @@ def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_ru
     assert [c.claim for c in cards(store.state(layout))] == ["A bigger pool: no gain."]
     (packet,) = questions.page_packets(layout, "normalise", [path])
     attempts = [
-        {"what": "marking every bullet as aimed", "outcome": "refuted", "quote": "It vanished mid-screen, and we let it go", "because": "bullets vanish"},
+        {"what": "marking every bullet as aimed", "outcome": "crash", "quote": "It vanished mid-screen, and we let it go", "because": "bullets vanish"},
         {"what": "rotating the field", "outcome": "supported", "quote": "Rotating the field is what runs now"},
     ]
     for wrong, reason in (({"outcome": "bad"}, "is no outcome"), ({"quote": "It was slow"}, "does not stand"), ({"what": " "}, "say what was tried"), ({"quote": ""}, "quote how")):
@@ -977,7 +977,7 @@ def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_ru
     assert settled(layout, packet, json.dumps({"attempts": attempts})).state == "answered"
     build(layout)
     db = store.state(layout)
-    assert {(c.claim, c.status, c.anchor) for c in cards(db)} == {("marking every bullet as aimed: It vanished mid-screen, and we let it go", "standing", "marking-every-bullet")}
+    assert {(c.claim, c.verdict, c.status, c.anchor) for c in cards(db)} == {("marking every bullet as aimed: It vanished mid-screen, and we let it go", "crash", "standing", "marking-every-bullet")}
     outcomes = [Gate(db).check(Proposal(text)).outcome for text in ("Aim the bullets: mark every one of them as aimed.", "Rotate the field.", "A bigger pool.")]
     assert outcomes == ["distinguish", "clear", "clear"]
     db.close()

@@ -52,7 +52,10 @@ def repeat_packets(
 
 def _matter(card: Card) -> str:
     """What was tried, by its title and in its words."""
-    return card.title if card.claim in card.title else f"{card.title}\n{card.claim}"
+    title = card.title.rstrip("…")
+    if card.claim in title or card.claim.startswith(title):
+        return max(card.title, card.claim, key=len)
+    return f"{card.title}\n{card.claim}"
 
 
 def _line(card: Card) -> str:
@@ -66,7 +69,7 @@ def _shows(text: str, card: Card) -> bool:
 
 def _card_text(card: Card) -> str:
     levers = ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in card.levers)
-    parts = (card.verdict, card.delta, card.because)
+    parts = (card.verdict, card.delta, card.because * (card.because not in card.claim))
     came_out = ". ".join(part.rstrip(".") for part in parts if part)
     labelled = (f"{k}: {v}" for k, v in (("Levers", levers), ("Came out", came_out)) if v)
     return "\n".join([_matter(card), *labelled])

@@ -247,7 +247,7 @@ def _of_statement(
         claim=cut(s.text, _LONGEST_CLAIM),
         because=cut(s.because, _LONGEST_BECAUSE),
         delta=s.delta,
-        verdict="" if s.kind in _ASKING else str(Verdict.REFUTED),
+        verdict="" if s.kind in _ASKING else s.verdict or str(Verdict.REFUTED),
         levers=_main(s.aim),
         direction=s.aim.direction,
         point=s.aim.point,

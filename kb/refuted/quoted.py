@@ -1,6 +1,7 @@
 """What somebody read on a page as statements. Refuses to read the page: that was whoever filed the record."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kb.page import Page
 from kb.refuted.statement import Statement, statement_in
@@ -32,4 +33,5 @@ def failures_in(page: Page, text: str, record: PageRecord) -> Iterator[Statement
             claim = reasoned(attempt.what, quote, ": ")
             place = range(line, line + 1), anchor, claim
             because = attempt.because or quote
-            yield statement_in(page, "bullet", *place, because=because, about=attempt.what)
+            statement = statement_in(page, "bullet", *place, because=because, about=attempt.what)
+            yield replace(statement, verdict=attempt.outcome)

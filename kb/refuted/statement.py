@@ -34,7 +34,9 @@ from kb.trail.verdicts import labelled_verdict
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One refuted statement as written: `kind` is hypothesis, principle, bullet, row or attempt; `cites` are pages its links lead to."""
+    """One refuted statement as written: `kind` is hypothesis, principle, bullet, row or attempt; `cites` are pages its links lead to,
+    `verdict` what somebody who read it says, if he did.
+    """
 
     kind: str
     line: int
@@ -44,6 +46,7 @@ class Statement:
     delta: str
     cites: tuple[str, ...]
     aim: Aim
+    verdict: str = ""
 
 
 @dataclass(frozen=True, slots=True)
