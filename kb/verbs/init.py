@@ -54,6 +54,8 @@ def run(request: Init, caller: Caller) -> Result[Start]:
     page = "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
     verb, then = ("adopted", "") if start.adopted else ("started", page)
     text = f"{start.remark}{verb} the knowledge base '{start.name}'; next: {then}`kb build`"
+    if start.adopted:
+        text += f"\nrules read what pages declare; what they tell in free words is read by whoever answers: `kb ingest --task normalise {start.wiki}`"
     return Result(start, text)
 
 
