@@ -927,3 +927,12 @@ def test_an_item_of_failures_is_settled_by_its_heading_and_first_sentence_alone(
     assert [s[3] for s in said(text, "wiki/dead-ends.md")] == ["Limits of each pair"]
     won = text + "\n## ✅ Limits of all\n\nOne for all.\n"
     assert said(won, "wiki/dead-ends.md") == said(text, "wiki/dead-ends.md")
+
+
+def test_prose_without_a_name_or_a_figure_and_what_notes_turn_down_unmeasured_only_ask():
+    prose = "# Notes\n\nAfter a week of complaints the service was rolled back by its own owners.\n\n**Hash index.** 4 % slower, reverted.\n"
+    assert [s[0] for s in said(prose, "wiki/notes.md")] == ["remark", "bullet"]
+    listed = "# Doors\n\n## Rejected alternatives\n\n- A second wrapper: worse than the problem\n- Lazy loading: 4 % slower\n"
+    assert [s[0] for s in said(listed, "wiki/doors.md")] == ["remark", "bullet"]
+    # On a page of a type of kb's own it was run.
+    assert [s[0] for s in said(listed, "wiki/concepts/doors.md")] == ["bullet", "bullet"]

@@ -15,14 +15,16 @@ from kb.text import sentences_of
 from kb.trail.outline import Phrases, passages_of
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.
-_STATED_KINDS = frozenset(("hypothesis", "bullet", "row", "principle", "attempt", "declined"))
+_STATED_KINDS = frozenset(
+    ("hypothesis", "bullet", "row", "principle", "attempt", "declined", "remark")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
     """One refuted pattern. `evidence` is the page that shows it; `told_by` are pages that repeat it.
 
-    kind: experiment, hypothesis, bullet, row, principle, attempt (a section that sets and measures something). status: standing, reopened
+    kind: experiment, hypothesis, bullet, row, principle, attempt (a section that sets and measures something), declined, remark. status: standing, reopened
     (`by` is a later supported run in its scope), superseded (`by` is a later failed run of the same lever and value), unread (nobody can
     tell how the run came out), tried (no failure is told: met by the same value of its lever alone). `order` is the evidence's place in the trail.
     """

@@ -46,7 +46,7 @@ _PROPOSES = re.compile(
 _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
 _READ = frozenset(Verdict) - {Verdict.OTHER}
 # Statements that only ask for a look: of what failed as well as not, and of what may never have been run.
-_ASKING = {"attempt": "tried", "declined": "unread"}
+_ASKING = {"attempt": "tried", "declined": "unread", "remark": "unread"}
 # Invalid by what the change itself broke; any other invalid run that kb measured says nothing about its lever.
 _BROKEN = frozenset(("checks-failed", "parity-broken"))
 
@@ -109,7 +109,7 @@ def _statement_cards(
                 sources[run].add(path)
             # One that leads to a run that is no failure is about that run, which says better how it went.
             about = (c in known or c in retired and c != path for c in statement.cites)
-            if statement.kind in ("bullet", "row") and (backed or any(about)):
+            if statement.kind in ("bullet", "row", "remark") and (backed or any(about)):
                 continue
             target = _target_of(path, statement, known)
             date = graph.pages[path].date

@@ -97,8 +97,11 @@ def is_note(page: Page) -> bool:
     or the README of a folder of runs, where it has more sections than pages to lead to.
     """
     words = {page.field("type").lower(), *page.folder.lower().split("/")}
-    tells = page.type == "index" and type_of_place(page.path)[0] == "experiment"
-    tells = tells and sum(".md" in href for href in page.cited) < len(page.sections)
+    tells = (
+        page.type == "index"
+        and type_of_place(page.path)[0] == "experiment"
+        and sum(".md" in href for href in page.cited) < len(page.sections)
+    )
     typed = any(words & {name, folder} for name, folder in NOTES.items())
     return page.type == "page" or tells or typed
 
@@ -114,6 +117,11 @@ def is_named(text: str) -> bool:
     lead = min((first.partition(mark)[0] for mark in _MARKS), key=len)
     longest = _LONGEST_LEAD if lead != first else _LONGEST_NAME * bool(more)
     return len(lead.partition(" (")[0].split()) < longest or text[-1] not in ".。"
+
+
+def names_try(text: str, claim: str) -> bool:
+    """Whether a figure of what failed, or a name in front of an entry, tells it apart from prose that may be of anything."""
+    return any(n.unit or n.signed for n in numbers_in(claim)) or is_named(text)
 
 
 def reports_failure(text: str) -> bool:

@@ -35,6 +35,7 @@ from kb.refuted.statement import (
     is_named,
     is_note,
     is_short,
+    names_try,
     own_failure,
     prose_of,
     reports_failure,
@@ -222,12 +223,12 @@ def _of_block(
     elif is_list and len(part.leads) > 1:
         yield from _led(page, document, block, part) if block.line in part.leads else ()
     elif block.kind == "item" and part.kind == "loose":
-        yield from _item(page, lines, part.anchor, f"{part.title}: {entry}", "turned-down")
+        yield from _item(page, lines, part.anchor, f"{part.title}: {entry}", "")
     elif block.kind == "item" and (is_list or crossed):
         name = lead_of(document.blocks[at + 1]) if is_list else ""
         name *= len(name.encode()) > _SHORTEST_LEAD
         where, rest = (page, lines, part.anchor), entry.removeprefix(name)
-        yield from _item(*where, rest, part.mode or "turned-down", subject=name.rstrip(" .。"))
+        yield from _item(*where, rest, part.mode * is_list, subject=name.rstrip(" .。"))
     elif mentions:
         # Below an item of a list only what moves a lever of its own is another.
         own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
@@ -357,12 +358,13 @@ def _as_told(
     opens = not subject and text.startswith(because) and not any(map(str.isdigit, claim))
     refers = declared or not opens and is_referring("".join(sentences_of(because)[:1]))
     tells = refers or any(report_of(s)[1] for s in sentences_of(because))
+    kind = "bullet" if declared or names_try(text, claim) else "remark"
     if claim and not ADVICE.match(because) and (tells or gives_figure(text, claim)):
         # A sentence further below that names its own subject tells of that one.
         subject = subject if refers or not whole or text.startswith(claim) else ""
         because = text if subject else because
         claim = ". ".join(filter(None, (subject, claim if whole else "")))
-        yield statement_in(page, "bullet", lines, anchor, claim, because=because)
+        yield statement_in(page, kind, lines, anchor, claim, because=because)
 
 
 def _item(
@@ -377,8 +379,8 @@ def _item(
 ) -> Iterator[Statement]:
     """A list item, paragraph or (with a `subject`) sub-heading that names a failure."""
     text = readable(text)[:LONGEST].strip("~ ").lstrip(CROSSES + "️ *")
-    whole, first = f"{subject}. {text}" if subject else text, "".join(sentences_of(text)[:1])
-    about = f"{subject}. {first}" if subject else ""
+    first, is_section = "".join(sentences_of(text)[:1]), subject != ""
+    whole, about = ". ".join([subject, text][not is_section :]), f"{subject}. {first}" * is_section
     # What a section goes on to tell below its heading may be of something else.
     if is_short(whole) or ADVICE.match(whole) or is_settled(about or text):
         return
@@ -387,9 +389,12 @@ def _item(
     if mode == "failed" and report in (ReportKind.STAYED, ReportKind.OPEN):
         return
     # So is what came to nothing yet: "— deferred with analysis".
-    stated = because * (subject != ""), (subject or text).partition(" — ")[2]
+    stated = because * is_section, (subject or text).partition(" — ")[2]
     lists = mode == "failed" and Verdict.INCONCLUSIVE not in map(outcome_verdict, stated)
     if reports_failure(whole) or lists and (subject or because or is_named(text)):
-        kind, because = ("principle", because or text) if subject else ("bullet", because)
+        # What an owner's notes turn down may never have been run.
+        bare = mode == "turned-down" and is_note(page) and not [*numbers_in(whole)]
+        kind = "remark" if bare else ("bullet", "principle")[is_section]
+        because = because or text * is_section
         statement = statement_in(page, kind, lines, anchor, whole, because=because, about=about)
         yield replace(statement, text=subject or statement.text)
