@@ -260,8 +260,6 @@ def test_a_column_that_says_how_things_went_is_known_by_its_cells_and_two_such_c
         ("## Run 7 — wider tiles — `discard` (memory)\n\n- Tiles of 64: 4 % faster\n- Step time: 264 → 413 ms\n", []),
         ("## What was tried and killed\n\n- **Aligned loads — deferred with analysis**: the offset is fixed.\n- **Wide loads — no gain**: the bus is full.\n", ["Wide loads — no gain: the bus is full."]),
         ("## Experiments that failed\n\n- **TTA.** Turns break the grain.\n- ASL (T4) — smears the edge.\n", ["TTA. Turns break the grain.", "ASL (T4) — smears the edge."]),
-        # Pros and cons weigh what nobody may have run.
-        ("## Options\n\n| Option | Pros | Cons | Verdict |\n|---|---|---|---|\n| One script | simple | slow | ❌ Rejected |\n| Adapters | apart | more of them | ✅ Accepted |\n", []),
         ("## Refuted\n\nNone so far.\n\n- none\n", []),
         ("## How to refute honestly\n\n- measure twice and say so\n", []),
         ("## Retired hypotheses\n\n```\n- code is no statement at all\n```\n", []),
@@ -936,3 +934,11 @@ def test_prose_without_a_name_or_a_figure_and_what_notes_turn_down_unmeasured_on
     assert [s[0] for s in said(listed, "wiki/doors.md")] == ["remark", "bullet"]
     # On a page of a type of kb's own it was run.
     assert [s[0] for s in said(listed, "wiki/concepts/doors.md")] == ["bullet", "bullet"]
+    # So does a row that gives no figure and names no run: it may only have been weighed.
+    table = "# Options\n\n| Option | Pros | Cons | Verdict |\n|---|---|---|---|\n| One script | simple | couples them | ❌ Rejected |\n| Two | apart | 4 ms | ❌ Rejected |\n"
+    assert [s[0] for s in said(table, "wiki/options.md")] == ["remark", "row"]
+
+
+def test_beside_a_heading_that_lists_what_the_name_of_the_page_says_other_headings_are_no_items():
+    text = "# Tried\n\n## How we measure\n\nTwice.\n\n## What did not work\n\n- Wide tiles: 4 % slower\n\n## What we learnt\n\nMeasure first.\n"
+    assert [s[3] for s in said(text, "wiki/negative-results.md")] == ["Wide tiles: 4 % slower"]

@@ -83,7 +83,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
     name, titles = _name_of(page), [*map(blocks.__getitem__, heads)]
-    labels, parts = _labels_in(document, name), _part_lines(titles)
+    labels, parts = _labels_in(document, name), _part_lines(titles, name)
     mode, level, items, outcome, anchor = "", 0, 0, 0, ""
     groups: deque[set[str]] = deque(maxlen=MOST)
     for n, (at, stop) in enumerate(pairwise((*heads, len(blocks)))):
@@ -149,10 +149,14 @@ def _is_crossed(head: Block) -> bool:
     return not {*CROSSES}.isdisjoint(head.plain)
 
 
-def _part_lines(heads: Sequence[Block]) -> set[int]:
-    """The lines of headings that stand below several others, or bear no cross or number where most of their level do."""
+def _part_lines(heads: Sequence[Block], name: str) -> set[int]:
+    """The lines of headings that stand below several others, bear no cross or number where most of their level do, or stand beside one
+    that lists what the `name` of the page says.
+    """
     titles, counts = Counter(b.plain for b in heads), Counter(b.level for b in heads)
     parts = {b.line for b in heads if titles[b.plain] > 1}
+    lists = {b.level for b in heads if name and _opening(b, "", apart=True) == "failed"}
+    parts |= {b.line for b in heads if b.level in lists and not reports_failure(b.plain)}
     for is_marked in (_is_crossed, lambda head: head.plain[:1].isdigit()):
         marked = Counter(b.level for b in heads if is_marked(b))
         parts |= {

@@ -280,8 +280,6 @@ _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
     re.IGNORECASE,
 )
-# Columns of a table that weighs what nobody may have run.
-_WEIGHED = {"pros", "cons"}
 _KEPT_HEADS = ("keep", "kept", "adopted", "in use")
 CLAIM_HEAD = re.compile(
     r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
@@ -296,8 +294,6 @@ def table_failures(
     otherwise.
     """
     head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
-    if not _WEIGHED.isdisjoint(map(str.lower, head)):
-        return
     rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
     outcomes = _outcomes(head, rows, notes=notes)
     kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in _KEPT_HEADS}
@@ -313,9 +309,16 @@ def table_failures(
         lost = failing or not judged and _has_lost(text, mode, gain, compared=compared)
         if lost and not (won or is_short(text) or is_settled(text)):
             because = _reason(cells[min(failing, default=len(cells)) + 1 :])
+            kind = ("remark", "row")[any((mode, not notes, _is_measured(cells, verdicts)))]
             yield statement_in(
-                page, "row", range(row.line, row.line + 1), anchor, text, because=because
+                page, kind, range(row.line, row.line + 1), anchor, text, because=because
             )
+
+
+def _is_measured(cells: list[str], verdicts: Mapping[int, Verdict | None]) -> bool:
+    """Whether a row gives a figure or names a run, or reports beside its verdict how it went: what was only weighed does neither."""
+    rest = (c for i, c in enumerate(cells) if i not in verdicts)
+    return any(map(str.isdigit, "".join(cells[1:]))) or any(map(reports_failure, rest))
 
 
 def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
