@@ -115,6 +115,7 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if collecting:
+            gc.freeze()  # What was made need not be looked through now either.
             gc.enable()
 
 
@@ -349,9 +350,8 @@ def _save_files(
 ) -> None:
     """What the next scan knows files by."""
     if fresh != known:
-        db.executemany(
-            "delete from file where path = ?", ((path,) for path in known.keys() - fresh.keys())
-        )
+        gone = ((path,) for path in known.keys() - fresh.keys())
+        db.executemany("delete from file where path = ?", gone)
         changed = ((path, *row) for path, row in fresh.items() if known.get(path) != row)
         db.executemany("insert or replace into file values (?, ?, ?)", changed)
 

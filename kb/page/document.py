@@ -148,13 +148,8 @@ class _DocumentReading:
         events, at = self.events, 0
         while at < len(events):
             event, place = events[at]
-            kind, value = (
-                ("Rule", "")
-                if event == "Rule"
-                else ("Text", "")
-                if type(event) is str
-                else next(iter(event.items()))
-            )
+            # A break of a line is text; a rule stands for itself.
+            ((kind, value),) = event.items() if type(event) is dict else ((event, ""),)
             name = value if type(value) is str else next(iter(value), "")
             at += 1
             if kind == "End":
@@ -294,7 +289,7 @@ class _DocumentReading:
         while True:
             event, spot = self.events[at]
             at += 1
-            if event == {"Start": "TableCell"}:
+            if event.get("Start") == "TableCell":
                 plain, spans, at = inline_of(self.events, at, self.places)
                 cell = TableCell(
                     self.places.char(spot["start"]),
@@ -305,10 +300,10 @@ class _DocumentReading:
                 at += 1
                 cells.append(cell)
                 self._keep(cell)
-            elif event in ({"End": "TableRow"}, {"End": "TableHead"}):
+            elif event.get("End") in ("TableRow", "TableHead"):
                 rows.append(Row(self.places.line(self.places.char(spot["start"])), tuple(cells)))
                 cells = []
-            elif event == {"End": "Table"}:
+            elif event.get("End") == "Table":
                 self._add("table", place, rows=tuple(rows))
                 return at
 

@@ -130,7 +130,10 @@ def condition_of(point: tuple[Lever, ...], reason: str) -> str:
 
 
 _REOPENS = Phrases(
-    "(?:re-?open|re-?visit|re-?try(?:ing)?|try(?:ing)? (?:it|this|that) again) [^.;]{0,40}?\\b(?:if|once|when|unless)\\b"
+    ", ".join(
+        rf"{words} [^.;]{{0,40}}?\b(?:if|once|when|unless)\b"
+        for words in ("re-?(?:open|visit|try(?:ing)?)", "try(?:ing)? (?:it|this|that) again")
+    )
 )
 
 

@@ -191,12 +191,9 @@ def _untold(parts: Iterable[_Part]) -> Iterator[_Part]:
 
 def _is_before(sentence: str) -> bool:
     """Whether a sentence tells nothing of what came of a change: no verdict, no report, no signed figure."""
-    came = outcome_verdict(sentence) or report_of(sentence)[0] in (
-        ReportKind.FAILED,
-        ReportKind.STAYED,
-    )
-    signed = any(map(sentence.__contains__, "+-−")) and any(n.signed for n in numbers_in(sentence))
-    return not came and not signed
+    if any(map(sentence.__contains__, "+-−")) and any(n.signed for n in numbers_in(sentence)):
+        return False
+    return not outcome_verdict(sentence) and report_of(sentence)[0] in (None, ReportKind.OPEN)
 
 
 def _has_setting(sentence: str) -> bool:

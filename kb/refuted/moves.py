@@ -178,7 +178,7 @@ _MOST = 80
 _BLANKS = regex(r"[ \t]{2,}")
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def cues_of(text: str) -> tuple[tuple[int, str], ...]:
     """(place, kind) of each word or phrase of a text that says what it does with what follows: held, point, against or moved."""
     lower = text.lower()
@@ -197,7 +197,7 @@ def cues_of(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(cues)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def ends_of(text: str) -> tuple[tuple[int, int], ...]:
     """Where the clauses of a text end, and what follows begins."""
     return tuple(end.span() for end in _ENDS.finditer(text))

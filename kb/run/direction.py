@@ -94,7 +94,7 @@ def direction_of(name: str) -> Direction | None:
     )
     if rate:
         return rate
-    if (_SETTINGS | _TURNS).intersection(words):
+    if not (_SETTINGS.isdisjoint(words) and _TURNS.isdisjoint(words)):
         return None
     higher, lower = _HIGHER.intersection(words), _LOWER.intersection(words)
     if higher and lower:
@@ -128,7 +128,9 @@ _FOREIGN_STEMS = {stem: kind for stem, kind in _FOREIGN.items() if stem not in _
 
 def _rate_direction(name: str) -> Direction | None:
     """Of `x/s` and `x_per_s`: work per time or per cost is better higher, time or cost per work better lower."""
-    match = re.match(r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", _spelt(name).lower())
+    match = ("/" in name or "per" in name.lower()) and re.match(
+        r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", _spelt(name).lower()
+    )
     if not match:
         return None
     above, below = words_of(match[1]), match[2]

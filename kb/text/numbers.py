@@ -55,7 +55,7 @@ def numbers_in(text: str) -> Iterator[Number]:
         match := _NUMBER.search(text, max(at, digit.start() - _BEFORE))
     ):
         first = match.start("value")
-        if date := _DATE.match(text, first):
+        if text[first + 4 : first + 5] == "-" and (date := _DATE.match(text, first)):
             at = date.end()
             continue
         if number := _number(text, match) if _begins(text, match) else None:
@@ -138,7 +138,7 @@ def _unit_in(match: re.Match[str], *, any_unit: bool) -> tuple[str, int]:
     vague = match["gap"] and (unit in AMBIGUOUS or len(unit) == 1 and unit not in "%×shBWJ")
     if unit and (any_unit or not vague and unit_of("".join(unit.split()))):
         return unit, match.end("unit")
-    return "", max(map(match.end, ("value", "scale", "high", "scale2", "spread")))
+    return "", match.start("gap")
 
 
 def _float(digits: str) -> float:

@@ -1,6 +1,6 @@
 """Sentences of plain text, and a text ended at one. Refuses to guess inside a line of code or a number."""
 
-from collections.abc import Iterator
+from functools import lru_cache
 
 from kb import regex
 
@@ -15,18 +15,20 @@ _SHORT = regex(
 
 def sentences_of(text: str) -> list[str]:
     """Sentences and lines of a text, each on one line, in order."""
-    return [" ".join(sentence.split()) for sentence in _sentences(text) if sentence.strip()]
+    return [*_sentences(text)]
 
 
-def _sentences(text: str) -> Iterator[str]:
-    start = 0
+# A paragraph is asked for by whoever reads its page.
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> tuple[str, ...]:
+    start, sentences = 0, list[str]()
     for mark in _END.finditer(text):
         at = mark.start()
         if "\n" not in mark[0] and _SHORT.search(text, max(start, at - 7), at + 1):
             continue
-        yield text[start:at] + mark[0].rstrip()
+        sentences.append(text[start:at] + mark[0].rstrip())
         start = mark.end()
-    yield text[start:]
+    return tuple(" ".join(s.split()) for s in (*sentences, text[start:]) if s.strip())
 
 
 def reasoned(matter: str, reason: str, joint: str) -> str:

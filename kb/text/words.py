@@ -135,7 +135,8 @@ def words_of(text: str) -> list[str]:
 
 def foreign_forms(text: str) -> list[str]:
     """What a table of plain words lacks to find the words of other scripts: their folded forms, pairs of signs and single signs."""
-    if text.isascii():
+    beyond = text.encode("utf-8", "replace").translate(None, bytes(range(128)))
+    if not any(map(str.isalnum, beyond.decode())):
         return []
     forms: list[str] = []
     # Most of a text is plain words: they are passed over before the pattern looks.

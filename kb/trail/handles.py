@@ -39,9 +39,10 @@ def label_of(path: str) -> str:
     return head[:end] if end > 0 else head
 
 
-def numbers_named(text: str) -> set[int]:
+@lru_cache(maxsize=4096)
+def numbers_named(text: str) -> frozenset[int]:
     """Numbers of the runs that a text names."""
-    return {int(g) for m in _NAMED.finditer(text.lower()) for g in m.groups() if g}
+    return frozenset(int(g) for m in _NAMED.finditer(text.lower()) for g in m.groups() if g)
 
 
 @lru_cache(maxsize=1 << 14)

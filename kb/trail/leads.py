@@ -105,8 +105,7 @@ def _terms_of(runs: Sequence[Facts]) -> Callable[[str], frozenset[str]]:
 
     @lru_cache(maxsize=None)
     def root(word: str) -> str:
-        ends = range(_ROOT, len(word))
-        return next((word[:end] for end in ends if word[:end] in titles), word)
+        return next((word[:n] for n in range(_ROOT, len(word)) if word[:n] in titles), word)
 
     return lambda text: frozenset(map(root, _stems(text)))
 

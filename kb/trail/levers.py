@@ -121,6 +121,7 @@ _MAYBE = regex(
 )
 
 
+@lru_cache(maxsize=512)
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
     return _each_once(Lever(mention.name, mention.value) for mention in mentions_in(text))
