@@ -25,7 +25,7 @@ from kb.schema import (
     type_of_place,
 )
 from kb.text import numbers_in, sentences_of
-from kb.text.reports import ReportKind, is_settled
+from kb.text.reports import ReportKind, is_settled, report_of
 from kb.trail.attempts import are_tries, changes_in
 from kb.trail.outline import passages_of
 from kb.trail.reported import failure_in, report_in
@@ -115,13 +115,16 @@ def is_named(text: str) -> bool:
     """Whether an entry is a name, or begins with one: no sentence, which may say anything."""
     first, *more = sentences_of(text)
     lead = min((first.partition(mark)[0] for mark in _MARKS), key=len)
-    longest = _LONGEST_LEAD if lead != first else _LONGEST_NAME * bool(more)
+    longest = (_LONGEST_NAME * bool(more), _LONGEST_LEAD)[lead != first]
     return len(lead.partition(" (")[0].split()) < longest or text[-1] not in ".。"
 
 
 def names_try(text: str, claim: str) -> bool:
-    """Whether a figure of what failed, or a name in front of an entry, tells it apart from prose that may be of anything."""
-    return any(n.unit or n.signed for n in numbers_in(claim)) or is_named(text)
+    """Whether a figure of what failed, a name in front of an entry, or how it went beside what was done with it ("slower, so it was
+    reverted") tells it apart from prose that may be of anything.
+    """
+    says = {final for is_a, final in map(report_of, claim.split(", ")) if is_a is ReportKind.FAILED}
+    return len(says) > 1 or any(n.unit or n.signed for n in numbers_in(claim)) or is_named(text)
 
 
 def reports_failure(text: str) -> bool:
@@ -317,8 +320,9 @@ def table_failures(
 
 def _is_measured(cells: list[str], verdicts: Mapping[int, Verdict | None]) -> bool:
     """Whether a row gives a figure or names a run, or reports beside its verdict how it went: what was only weighed does neither."""
-    rest = (c for i, c in enumerate(cells) if i not in verdicts)
-    return any(map(str.isdigit, "".join(cells[1:]))) or any(map(reports_failure, rest))
+    return any(map(str.isdigit, "".join(cells[1:]))) or any(
+        reports_failure(cell) for i, cell in enumerate(cells) if i not in verdicts
+    )
 
 
 def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
