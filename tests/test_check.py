@@ -471,6 +471,38 @@ def test_a_card_reopened_later_still_stands_before_that(make_base):
     assert [paths.index(PREFETCH) < paths.index(ARENA) for paths in orders] == [True, False], "what a later win contradicts comes last"
 
 
+def test_the_same_words_stay_a_repeat_where_another_run_with_the_lever_won(make_base):
+    won = run(7, "Prefetch distance 8 on remote memory", "supported", "A prefetch of `--prefetch=8` hides the latency of remote loads.", "Supported.")
+    layout = make_base({**TRAIL, **won})
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert asked(gate, "`--prefetch=8` hides latency.").outcome != "repeat"
+    answer = asked(gate, "A prefetch of `--prefetch=8` hides the latency of the loads at batch 4.")
+    assert (answer.outcome, answer.matches[0].status) == ("repeat", "reopened")
+
+
+@pytest.mark.parametrize("switched", ["Switch `use_arena=True` to `=False`.", "Flip `use_arena` from True to False.", "Set use_arena=True to False.", "Run with `--no-use-arena`.", "USE_ARENA=0"])
+def test_a_switch_is_the_same_however_it_is_turned(make_base, switched):
+    page = "wiki/experiments/engine/plain.md"
+    front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\nlevers: [use_arena=false]\n---\n"
+    layout = make_base({**TRAIL, page: f"{front}# Plain allocations\n\nNothing is pooled. Slower.\n"})
+    build(layout)
+    answer = asked(Gate(store.state(layout)), switched)
+    assert (answer.outcome, answer.matches[0].path) == ("repeat", page)
+
+
+def test_a_whole_command_that_failed_is_a_repeat(make_base):
+    def page(name, text, verdict):
+        return {f"wiki/experiments/engine/{name}.md": f"---\ntype: experiment\ntarget: engine\nverdict: {verdict}\n---\n# {name}\n\n```sh\n{text}\n```\n"}
+
+    command = "./engine --model m --window {} --lanes 2 --seed 1"
+    layout = make_base({**TRAIL, **page("base", command.format(512), "supported"), **page("wide", command.format(4096), "refuted")})
+    build(layout)
+    gate = Gate(store.state(layout))
+    answers = [asked(gate, f"```sh\n{command.format(window)}\n```") for window in (4096, 1024)]
+    assert [a.outcome == "repeat" for a in answers] == [True, False]
+
+
 def test_a_receipt_is_the_same_for_the_same_question_and_another_for_another(gate):
     text = "**Hypothesis**: `--prefetch=8` hides load latency."
     first = asked(gate, text)

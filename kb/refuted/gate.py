@@ -76,7 +76,7 @@ class _Question:
 @dataclass(frozen=True, slots=True)
 class _Meeting:
     """A card that a proposal meets: how, by which lever, and how near. Whether it `decides` by its lever, and whether its words do
-    (`speaks`): a failure elsewhere is met by its lever only.
+    (`speaks`): a failure elsewhere is met by its lever only. `is_same`: it is the same proposal, word for word or by its whole command.
     """
 
     card: Card
@@ -85,6 +85,7 @@ class _Meeting:
     score: float
     decides: bool
     speaks: bool
+    is_same: bool
     reader: str = ""
 
 
@@ -253,14 +254,14 @@ class Gate:
         decides = alike.decides and (own or kind == "same-value")
         whole = question.kinship(card.target) * (1.0 if kind == "same-value" else _HALF)
         score = max(cosine, cosine + _TENTH * (whole * decides - cosine))
-        if question.aim.wording and question.aim.wording == card.aim.wording:
+        if is_same := _is_same(question.aim, card.aim):
             kind, decides, score = "same-value", True, 1.0
         near = score >= _ALIKE or own and _words_of_name(card.evidence) <= question.aim.terms.keys()
         speaks = (
             near and question.kinship(card.target) == 1.0 and not _apart(question.aim, card.aim)
         )
         worth = round(min(1.0, score * (_HALF if card.is_statement else 1.0)), 3)
-        return _Meeting(card, kind, lever, worth, decides, speaks)
+        return _Meeting(card, kind, lever, worth, decides, speaks, is_same)
 
 
 def wording_of(aim: Aim, text: str) -> str:
@@ -274,7 +275,7 @@ def _as_read(question: _Question, met: _Meeting) -> _Meeting:
     asked about all the same.
     """
     card, reading = met.card, question.reading(met.card)
-    if reading is None or met.score == 1.0:
+    if reading is None or met.is_same:
         return met
     if not reading.relation:
         mine = question.pulls.get(met.lever.key) if met.lever else None
@@ -326,6 +327,14 @@ def _match(question: _Question, met: _Meeting) -> Match:
     )
 
 
+def _is_same(mine: Aim, theirs: Aim) -> bool:
+    """Whether two say the same of what is to be done, in the same words or as the same whole command."""
+    if mine.wording and mine.wording == theirs.wording:
+        return True
+    commands = ({(m.key, m.value) for m in aim.command} for aim in (mine, theirs))
+    return len(mine.command) > 1 and len({*map(frozenset, commands)}) == 1
+
+
 def _apart(mine: Aim, theirs: Aim) -> bool:
     """Whether both declare what they pull, by other names and with other values: then the words around it say nothing."""
     sides = [[m for m in aim.moves if m.role is Role.DECLARED] for aim in (mine, theirs)]
@@ -343,7 +352,9 @@ def _outcome(
     near = [
         (met, match)
         for met, match in zip(meetings, matches, strict=True)
-        if not match.acknowledged and match.status != "reopened" and (met.decides or met.speaks)
+        if not match.acknowledged
+        and (match.status != "reopened" or met.is_same)
+        and (met.decides or met.speaks)
     ]
     if any(
         met.decides

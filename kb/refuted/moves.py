@@ -107,7 +107,9 @@ class Move(msgspec.Struct, frozen=True):
             return ""
         if not word:
             if self.way in ("enable", "disable"):
-                return "on" if self.way == "enable" else "off"
+                # Who enables `--no-x` switches x off.
+                is_flag = negated and self.name[:1] == "-"
+                return "on" if self.way == "enable" and not is_flag else "off"
             if self.name[:1] != "-" or self.role < Role.SET:
                 return ""
             on = True

@@ -29,7 +29,8 @@ _NUMBER = r"\d[\d.,_]*(?:(?:\*\*|\^)\d+)?(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT
 # What stands behind a name: a word of code, 1 << 16, 64*1024, 64 KiB.
 _VALUE = r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*\*?|\^)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
-_THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?:(?P=name)[=\s]+)?(?P<then>{_NUMBER})(?![\w.]*[%\w]))?"
+_SWITCHED = "True|False|true|false|on|off"
+_THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?:(?P=name)[=\s]+|=)?(?P<then>{_NUMBER}|{_SWITCHED})(?![\w.]*[%\w]))?"
 # What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block
 # size 512").
 _SETTING = (
@@ -54,7 +55,7 @@ _PATTERNS = (
     ),
     regex(
         r"(?P<name>(?<![\w-])--?[A-Za-z][\w.\-]*\w|(?<![\w.-])(?:[A-Za-z]+_\w*[A-Za-z0-9]|[A-Z]{2,}\w*|[a-z]+[A-Z]\w*|[a-z]\w*(?:\.\w+)+))=?[`*:]*\s+"
-        rf"(?:from\s+)?[`*]*(?P<value>{_NUMBER}|True|False|true|false|on|off)[`*]*\s*(?:to|→|->)\s*[`*]*(?P<then>{_NUMBER}|True|False|true|false|on|off)(?![\w%])"
+        rf"(?:from\s+)?[`*]*=?(?P<value>{_NUMBER}|{_SWITCHED})[`*]*\s*(?:to|→|->)\s*[`*]*=?(?P<then>{_NUMBER}|{_SWITCHED})(?![\w%])"
     ),
     regex(
         r"\b(?:set|sets|setting|rais(?:e|ing)|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|bump(?:ing)?|"
@@ -109,7 +110,7 @@ _DIGIT = regex(r"\d")
 _NUMBERED = regex(r"[: -](?<=[a-z].)(?:(?<=:)\s|(?<!:)(?:(?:from|of|to)\s+)?)\d")
 _SETTING_BEFORE, _LONGEST_SETTING = regex(rf"(?:{_SETTING})\Z"), 8
 _TO = regex(r"\sto\s+[`*]*(?:\d|true|false|o)")
-_CHANGED = regex(r"(?:to|→|->)[\s`*]*(?:\d|true|false|on|off)")
+_CHANGED = regex(r"(?:to|→|->)[\s`*]*=?(?:\d|true|false|on|off)")
 _VALUED = regex(r"_\w*+[`*]*\s(?:to\s)?[`*]*\d")
 _SWITCHES = {"+": "true", "-": "false"}
 _AROUND = 60
@@ -237,7 +238,8 @@ def switch_of(name: str) -> tuple[str, bool]:
         off = off or m["no"] is not None or m["off"] is not None
         return ""
 
-    key = key_of(_SWITCHING.sub(left_out, bare))
+    # `--no-use-x` says it twice.
+    key = key_of(_SWITCHING.sub(left_out, _SWITCHING.sub(left_out, bare)))
     return (key, off) if key else (key_of(bare), False)
 
 
