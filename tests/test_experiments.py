@@ -964,6 +964,24 @@ def test_a_figure_that_no_benchmark_means_is_a_crash(loop, line, reason):
     assert reason in loop.closed(path)["reason"]
 
 
+@pytest.mark.parametrize(("before", "after", "where"), [
+    ("", "# fast\necho METRIC time_ms=9; exit\n", "part.sh:2"), ("echo METRIC n=1\n", "echo METRIC n=1\ntrue\necho METRIC n=1\n", "part.sh:3"),
+    ("echo METRIC n=1\n", "if true; then\n    echo METRIC n=1\nfi\n", ""), ("", "METRICS=9\n", ""),
+])
+def test_a_line_of_the_change_that_names_metric_prints_the_measure_itself(loop, before, after, where):
+    (loop.repository / "bench.sh").write_text(". ./part.sh\n" + BENCH)
+    (loop.repository / "part.sh").write_text(before)
+    (loop.repository / ".gitattributes").write_text("*.sh binary\n")
+    loop.git("add", "-A")
+    loop.git("commit", "-q", "-m", "of two parts")
+    path = loop.open("a=1", "--expect", "time_ms=[1-9][0-9]?$")
+    (loop.repository / "value.txt").write_text("90\n")
+    loop.run("run", path, "--commit", loop.commit(lambda text: after, file="part.sh"), ok=(0, 1))
+    done = loop.closed(path)
+    assert (done["rule"] == "forged-metric" and f"{where}, which the change adds, names METRIC" in done["reason"]) if where else done["rule"] == "supported"
+    assert bool(where) == (not attempts(loop, path)[-1].samples)
+
+
 def test_a_page_on_another_branch_is_said_to_be_there(loop, monkeypatch):
     root = loop.repository / "notes"
     (root / "wiki" / "targets").mkdir(parents=True)

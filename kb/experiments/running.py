@@ -86,6 +86,11 @@ def run(
             if attempt.plan.touched or attempt.plan.strayed:
                 return finish(attempt, Measurement(now))
             bench.attempt = attempt
+            free = (p for p in plan.changed if not worktree.matches(p, attempt.plan.protected))
+            printing = worktree.added_naming(
+                repository, "METRIC", plan.parent, change=plan.change, paths=free
+            )
+            bench.forged |= {f"{place}, which the change adds, names METRIC" for place in printing}
             attempt = _measure(bench, now=now)
         named = attempt.plan.artifacts
         built = any(k.role == "artifact" for k in attempt.kept)

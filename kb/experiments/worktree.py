@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -154,6 +155,26 @@ def patch_of(repository: Path, parent: str, *, change: str, without: tuple[str, 
     """The change as a patch."""
     plain = ("--no-color", "--no-ext-diff", "--no-textconv")
     return git(repository, "diff", *plain, parent, change, "--", *_code(without)).encode("utf-8")
+
+
+def added_naming(
+    repository: Path, word: str, parent: str, *, change: str, paths: Iterable[str]
+) -> tuple[str, ...]:
+    """Lines of these paths that name a word, `FILE:LINE`, in a change beyond those that its parent has, wherever it has them."""
+    places = [f":(top,literal){path}" for path in paths]
+    flags = ("-z", "--line-number", "--no-column", "--no-color", "--text", "--word-regexp")
+    words = (*flags, "--fixed-strings", "-e", word)
+    before, after = (
+        git(repository, "grep", *words, commit, "--", *places, ok=(0, 1)) if places else ""
+        for commit in (parent, change)
+    )
+    rows = [[line.split("\0", 2) for line in text.split("\n") if line] for text in (before, after)]
+    left, added = Counter(text.strip() for _, _, text in rows[0]), []
+    for place, number, text in rows[1]:
+        left[text.strip()] -= 1
+        if left[text.strip()] < 0 and "\0" not in text:  # That of a program is no line.
+            added.append(f"{place.partition(':')[2]}:{number}")
+    return tuple(added)
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:

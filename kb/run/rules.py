@@ -123,7 +123,7 @@ RULES = (
     VerdictRule(
         "forged-metric",
         Verdict.INVALID,
-        "a METRIC line is printed more often by the change than by the parent",
+        "a METRIC line is printed more often by the change than by the parent, or a line that the change adds names METRIC",
         reasons.forged,
     ),
     VerdictRule(
