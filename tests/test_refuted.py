@@ -259,6 +259,8 @@ def test_a_column_that_says_how_things_went_is_known_by_its_cells_and_two_such_c
         ("## What worked, what didn't\n\n### Things to change\n\nAgents stop early.\n\n### What didn't work\n\n- Striped reads\n", ["Striped reads"]),
         ("## Run 7 — wider tiles — `discard` (memory)\n\n- Tiles of 64: 4 % faster\n- Step time: 264 → 413 ms\n", []),
         ("## What was tried and killed\n\n- **Aligned loads — deferred with analysis**: the offset is fixed.\n- **Wide loads — no gain**: the bus is full.\n", ["Wide loads — no gain: the bus is full."]),
+        ("## Failed optimizations\n\n- Sorting the rows of both tables first.\n- The rows are sorted anyway.\n", ["Sorting the rows of both tables first."]),
+        ("## What does not reset the counter\n\n- Unrelated tasks\n- New words of the user\n", []),
         ("## Experiments that failed\n\n- **TTA.** Turns break the grain.\n- ASL (T4) — smears the edge.\n", ["TTA. Turns break the grain.", "ASL (T4) — smears the edge."]),
         ("## Refuted\n\nNone so far.\n\n- none\n", []),
         ("## How to refute honestly\n\n- measure twice and say so\n", []),

@@ -24,7 +24,7 @@ from kb.trail.outline import passages_of
 # Headings that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
 _JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
 _FAILED_LIST = regex(
-    r"dead[- ]?ends?|negative results|what failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?)|"
+    r"dead[- ]?ends?|negative results|what failed|what did(?:n['’]t| not)|what does(?:n['’]t| not) (?:work|help|pay|matter)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?|optimi[sz]ations?)|"
     r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|\b(?:that|which) failed\b|graveyard|\bburied\b|went nowhere|"
     r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
     r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",

@@ -111,12 +111,18 @@ def is_short(text: str) -> bool:
     return len(text.encode()) < _SHORTEST or (text[0], text.rstrip("|")[-1]) == ("{", "}")
 
 
-def is_named(text: str) -> bool:
-    """Whether an entry is a name, or begins with one: no sentence, which may say anything."""
+def is_named(text: str, *, as_action: bool = False) -> bool:
+    """Whether an entry is a name, or begins with one (`as_action`: or names what was done, "Sorting the rows when ..."): no sentence, which
+    may say anything.
+    """
     first, *more = sentences_of(text)
     lead = min((first.partition(mark)[0] for mark in _MARKS), key=len)
     longest = (_LONGEST_NAME * bool(more), _LONGEST_LEAD)[lead != first]
-    return len(lead.partition(" (")[0].split()) < longest or text[-1] not in ".。"
+    return (
+        len(lead.partition(" (")[0].split()) < longest
+        or text[-1] not in ".。"
+        or (as_action and lead.partition(" ")[0].endswith("ing"))
+    )
 
 
 def names_try(text: str, claim: str) -> bool:

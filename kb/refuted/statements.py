@@ -391,7 +391,7 @@ def _item(
     # So is what came to nothing yet: "— deferred with analysis".
     stated = because * is_section, (subject or text).partition(" — ")[2]
     lists = mode == "failed" and Verdict.INCONCLUSIVE not in map(outcome_verdict, stated)
-    if reports_failure(whole) or lists and (subject or because or is_named(text)):
+    if reports_failure(whole) or lists and (subject or because or is_named(text, as_action=True)):
         # What an owner's notes turn down may never have been run.
         bare = mode == "turned-down" and is_note(page) and not [*numbers_in(whole)]
         kind = "remark" if bare else ("bullet", "principle")[is_section]
