@@ -217,11 +217,10 @@ def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> di
     # What it sets beside the levers that it declares is where it stands.
     beside = (f"{m.name} {m.value}" for m in moved if m.role is Role.SET and m not in about)
     stands = terms_in(" ".join(beside))
-    for part in parts:
-        if part.kind != "setup":
-            weight = TOPIC if part.kind in ("title", "name") else 1.0
-            for term in terms_in(" ".join(clauses(part.text))) - stands:
-                terms[term] = max(weight, terms.get(term, 0.0))
+    texts = ((p.kind in ("title", "name"), p.text) for p in parts if p.kind != "setup")
+    for is_topic, text in sorted(texts):
+        weight = TOPIC if is_topic else 1.0
+        terms |= dict.fromkeys(terms_in(" ".join(clauses(text))) - stands, weight)
     for move in about:
         terms |= dict.fromkeys(terms_in(f"{move.name} {move.value}"), TOPIC)
     terms |= {"=" + m.key: 0.0 for m in moved}

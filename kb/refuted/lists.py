@@ -96,14 +96,15 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         opens = "" if head.level == outcome > 2 else _opening(head, name, apart=bool(mode))
         items = min(items, max(head.level, level + 1))
         deeper, behind = _deeper(titles[n : n + _MOST_PARTS])
-        leads, grouped, has_prose = _shape(below, labels, deeper, parts)
+        # Of what stands in no list nobody asks for its shape.
+        leads, grouped, has_prose = _shape(below * any((mode, opens)), labels, deeper, parts)
         failed = all((mode, not leads)) and reports_failure(title)
         items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
             mode, level, items = opens, head.level, head.level + 1
         kind = _kind_of(head, mode, head.level + 1 if opens else items, parts)
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
-        groups.extend([{*words_of(title)}] * bool(mode))
+        groups.extend(map(set, map(words_of, [title] * bool(mode))))
         # A list without fields may be of anything, unless its heading says what it came to.
         kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
         # What its own headings hold is all that an item without prose says.

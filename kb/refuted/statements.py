@@ -153,7 +153,7 @@ def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
         if section.anchor in known or len(body) > _LONGEST_ATTEMPT:
             continue
         figures = (n for n in numbers_in(body) if n.unit or "." in body[n.start : n.end])
-        whole = readable(f"{section.title}. {body}") if len([*figures]) > 1 else ""
+        whole = readable(f"{section.title}. {body}") if len([*islice(figures, 2)]) > 1 else ""
         if any(m.value and m.role >= Role.SET for m in moves_in(whole)):
             prose = readable(prose_of(document_of(text), range(section.start, end)))
             about = section.start, section.anchor, section.title, prose[:500]
@@ -171,7 +171,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     of_decision = page.type == "analysis" or not _DECISION.isdisjoint(map(str.lower, titles))
     tells = notes and _tells_results(document)
     mentions = tells and not of_decision
-    fields = _fields_in(text)
+    fields = _fields_in(text) if tells else set()
     for part in parts_of(page, document):
         reported, read_to = [], 0
         if part.kind == "item":
