@@ -1,6 +1,7 @@
 """Slices: within budget, the same for the same question, nothing from the future, every step what it needs and no more."""
 
 import json
+import marshal
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import KbError, store
+from kb import KbError, profiles, store
 from kb.build import build
 from kb.claims import Claim, ClaimedQuantity
 from kb.schema import STEPS
@@ -438,6 +439,61 @@ def test_a_profile_slice_tells_the_runs_own_mechanism_and_signal(trail_base):
     proposal = "**Hypothesis**: use larger tiles.\n\n**Mechanism**: the tile stays in cache.\n\n**Predicted signal**: misses fall by half.\n"
     state = items(ask(trail_base, step="profile", target="engine", proposal=proposal), "state")
     assert [(i.why, i.text) for i in state] == [("mechanism", "the tile stays in cache."), ("predicted signal", "misses fall by half.")]
+
+
+def profile_file(folder: Path, kind: str, costs: dict[str, int]) -> Path:
+    """A profile as a tool writes it, of functions and what each cost itself."""
+    rows = {
+        "folded": "".join(f"main;{n} {c}\n" for n, c in costs.items()),
+        "callgrind": "# callgrind format\nevents: Ir\n" + "".join(f"fn={n}\n1 {c}\n" for n, c in costs.items()),
+        "perf": "".join(f"  {c / 10:.2f}%  w  w  [.] {n}\n" for n, c in costs.items()),
+        "cprofile": marshal.dumps({("x.py", 1, n): (1, 1, c / 1000, c / 1000, {}) for n, c in costs.items()}),
+    }
+    path = folder / f"{kind}.out"
+    path.write_bytes(rows[kind] if isinstance(rows[kind], bytes) else rows[kind].encode())
+    return path
+
+
+@pytest.mark.parametrize("kind", ["folded", "callgrind", "perf", "cprofile"])
+def test_a_profile_that_is_handed_over_is_shown_first_and_beside_the_frontiers(trail_base, kb_command, kind):
+    frontier, root = trail_base.at("wiki/experiments/engine/2026-01-08-v008-run.md"), trail_base.root
+    before = profile_file(root, kind, {"sgemm": 600, "softmax_rows": 300, "memcpy": 100})
+    frontier.write_text(frontier.read_text() + f"\n{profiles.to_markdown(profiles.read(before))}")
+    build(trail_base)
+    now = profile_file(root, kind, {"sgemm": 300, "softmax_rows": 300, "memcpy": 400})
+    made = json.loads(kb_command("load", "profile", "--target", "engine", "--profile", now, "--format", "json", cwd=root).stdout)
+    table, moved, baseline = [i for p in made["parts"] if p["name"] == "state" for i in p["items"]][:3]
+    assert (table["path"], table["why"], moved["path"]) == ("profile", "this profile", "wiki/experiments/engine/2026-01-08-v008-run.md")
+    assert table["text"].split("\n")[1].startswith("Bucket · % of time · Top op") and "transfer · 40.0% · memcpy" in table["text"]
+    lines = moved["text"].split("\n")
+    assert [line.partition(" (")[0] for line in lines] == ["matmul 60 % → 30 %, -30.0", "transfer 10 % → 40 %, +30.0", "normalisation 30 % → 30 %, +0.0"]
+    assert kind == "perf" or re.search(r"\(6\S+ \w+ → 3\S+ \w+\)$", lines[0])
+    assert baseline["why"] == "baseline profile" and "matmul · 60.0% · sgemm" in baseline["text"]
+    small = kb_command("load", "profile", "--target", "engine", "--profile", now, "--budget", "200", cwd=root).stdout
+    assert "transfer · 40.0%" in small
+
+
+def test_profiles_that_count_different_things_are_not_subtracted(trail_base, kb_command):
+    frontier, root = trail_base.at("wiki/experiments/engine/2026-01-08-v008-run.md"), trail_base.root
+    before = profile_file(root, "callgrind", {"sgemm": 600, "memcpy": 400})
+    frontier.write_text(frontier.read_text() + f"\n{profiles.to_markdown(profiles.read(before))}")
+    build(trail_base)
+    now = profile_file(root, "cprofile", {"sgemm": 300, "memcpy": 700})
+    text = kb_command("load", "profile", "--target", "engine", "--profile", now, cwd=root).stdout
+    assert "transfer · 70.0%" in text and "matmul · 60.0%" in text and "→" not in text
+
+
+def test_a_proposals_parent_is_what_its_profile_is_compared_with(trail_base, kb_command):
+    root = trail_base.root
+    for name, cost in (("2026-01-02-v002-run", 600), ("2026-01-08-v008-run", 100)):
+        page = trail_base.at(f"wiki/experiments/engine/{name}.md")
+        before = profile_file(root, "folded", {"sgemm": cost, "memcpy": 1000 - cost})
+        page.write_text(page.read_text() + f"\n{profiles.to_markdown(profiles.read(before))}")
+    build(trail_base)
+    (root / "p.md").write_text("---\nparent: wiki/experiments/engine/2026-01-02-v002-run.md\n---\n\n**Hypothesis**: use larger tiles.\n")
+    now = profile_file(root, "folded", {"sgemm": 300, "memcpy": 700})
+    text = kb_command("load", "profile", "--target", "engine", "--profile", now, "--proposal", "p.md", cwd=root).stdout
+    assert "matmul 60 % → 30 %, -30.0 (600 samples → 300 samples)" in text
 
 
 def test_sentences_that_advise_are_not_told():

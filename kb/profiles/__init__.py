@@ -8,7 +8,7 @@ format has no timeline.
 from kb.profiles.buckets import bucket_of
 from kb.profiles.reading import profile_or_text, read
 from kb.profiles.registry import Format, format_names, formats
-from kb.profiles.report import query, to_markdown
+from kb.profiles.report import query, rows, to_markdown
 from kb.profiles.table import Bucket, Cost, Fact, Op, Profile, Reading
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "profile_or_text",
     "query",
     "read",
+    "rows",
     "to_markdown",
 ]

@@ -43,27 +43,30 @@ def _percent(share: float) -> str:
     return f"{share * 100:.1f}%"
 
 
-def _bucket_table(profile: Profile) -> list[str]:
+def _bucket_rows(profile: Profile) -> list[tuple[str, ...]]:
     overlapped = any(
         b.exposed is not None and b.self_time > 0 and b.exposed < 0.999 * b.self_time
         for b in profile.buckets
     )
-    lines = [
-        f"| Bucket | % of {'step' if profile.steps else 'time'} | Top op | Self time |{' Exposed |' if overlapped else ''}",
-        f"|---|---|---|---|{'---|' if overlapped else ''}",
-    ]
+    spent = "% of step" if profile.steps else "% of time"
+    rows = [("Bucket", spent, "Top op", "Self time", *["Exposed"] * overlapped)]
     for bucket in profile.buckets:
         top = _code(bucket.top_ops[0]) if bucket.top_ops and bucket.top_ops[0] != "(gap)" else "—"
-        exposed = (
-            f" {_amount(bucket.exposed, profile.unit) if bucket.exposed is not None else '—'} |"
-            if overlapped
-            else ""
-        )
-        lines.append(
-            f"| {_plain(bucket.name, limit=40)} | {_percent(bucket.share)} | {top} |"
-            f" {_amount(bucket.self_time, profile.unit)} |{exposed}"
-        )
-    return lines
+        exposed = _amount(bucket.exposed, profile.unit) if bucket.exposed is not None else "—"
+        times = _amount(bucket.self_time, profile.unit), *[exposed] * overlapped
+        rows.append((_plain(bucket.name, limit=40), _percent(bucket.share), top, *times))
+    return rows
+
+
+def rows(profile: Profile) -> str:
+    """The source and the bucket table, a row a line, its cells between dots."""
+    cells = ((cell.strip("`") for cell in row) for row in _bucket_rows(profile))
+    return "\n".join([_facts(profile)[0].replace("`", ""), *map(" · ".join, cells)])
+
+
+def _bucket_table(profile: Profile) -> list[str]:
+    head, *body = (f"| {' | '.join(cells)} |" for cells in _bucket_rows(profile))
+    return [head, "|" + "---|" * (head.count("|") - 1), *body]
 
 
 def _op_table(profile: Profile) -> list[str]:

@@ -1,16 +1,20 @@
 """The profile step: how to read what a profiler shows. Never what to try: no page of runs, hypotheses or analyses, no sentence that advises."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 
-from kb import search
+from kb import search, trail
 from kb.search.prose import REFERENCES, sentences_of
 from kb.slices.hardware import envelopes, machines_of
 from kb.slices.open_slice import OpenSlice
 from kb.slices.request import Request
+from kb.slices.slice import PROFILE
 from kb.slices.state import bring_proposal
 from kb.text import cut
+from kb.trail.buckets import differences
+from kb.trail.facts import Note
 
 # Pages that explain; runs, hypotheses and analyses judge and propose.
 TYPES = ("concept", "source", "codebase")
@@ -49,6 +53,8 @@ _LEAST_KEPT = 0.5
 def fill_profile(into: OpenSlice, request: Request) -> str:
     """Fill the slice of one profile request."""
     question = into.question
+    if request.buckets:
+        _bring_buckets(into, request.buckets)
     bring_proposal(into, "mechanism", "predicted_signal")
     _bring_baseline(into)
     ceiling = into.tokens + request.budget // 4
@@ -89,6 +95,33 @@ def _kind_of(title: str) -> tuple[bool, bool]:
     """Whether a title is of how something is read, and whether of something else: what to do, or what others wrote."""
     aside = _ADVISING_TITLE.search(title) or REFERENCES.search(title)
     return bool(_READING.search(title)), bool(aside)
+
+
+def _bring_buckets(into: OpenSlice, table: str) -> None:
+    """The table of the profile that was handed over, and how it differs from the one before it."""
+    about, *rows = table.split("\n")
+    _bring_rows(into, PROFILE, "", "this profile", [about, *rows[: _ROWS + 1]])
+    before = _table_before(into)
+    lines = differences([*map(Note, rows)], before.account.buckets) if before else ()
+    if lines:
+        place = before.place("profile")
+        why = "from its table to this profile"
+        _bring_rows(into, before.path, place.anchor if place else "", why, lines)
+
+
+def _bring_rows(into: OpenSlice, path: str, anchor: str, why: str, rows: Sequence[str]) -> None:
+    """As many rows as fit."""
+    texts = ("\n".join(rows[:n]) for n in range(len(rows), 0, -1))
+    any(into.words("state", path, anchor, why=why, text=text) for text in texts)
+
+
+def _table_before(into: OpenSlice) -> trail.Facts | None:
+    """The run to compare with: the parent of what is asked about, the frontier, else the newest run that shows a table."""
+    question = into.question
+    runs = {e.path: e for e in question.earlier}
+    parents = [runs.get(e.parent) for e in (question.proposed, question.own) if e]
+    ordered = filter(None, (*parents, question.frontier, *reversed(question.earlier)))
+    return next((e for e in ordered if e.account.buckets), None)
 
 
 def _bring_baseline(into: OpenSlice) -> None:

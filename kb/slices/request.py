@@ -20,8 +20,8 @@ _RESUME = 900
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One slice asked for. `profile` and `proposal` are texts, not paths; `before` is a page, `as_of` a day; `beyond` is the digest of an earlier
-    slice, whose statements are left out.
+    """One slice asked for. `profile` and `proposal` are texts, not paths, `buckets` the profile's table (a row a line, cells between dots);
+    `before` is a page, `as_of` a day; `beyond` is the digest of an earlier slice, whose statements are left out.
     """
 
     step: str
@@ -34,6 +34,7 @@ class Request:
     budget: int = LOOK
     exclude: tuple[str, ...] = ()
     profile: str = ""
+    buckets: str = ""
     proposal: str = ""
     mode: str = "auto"
     audience: str = "loop"

@@ -19,8 +19,8 @@ _LAST = ("retrospective", "envelope", "topics", "blueprint", "pages")
 PARTS = tuple(dict.fromkeys((*_FIRST, *(part.slice for part in STATE_PARTS), *_LAST)))
 # So many characters at most are a token of a line that says what was left out.
 _CHARACTERS = 4
-# What a proposal that has no page yet stands under.
-PROPOSAL = "proposal"
+# What a proposal that has no page yet stands under, and a profile that was handed over.
+PROPOSAL, PROFILE = OWN = "proposal", "profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Slice:
 
 def name_of(path: str) -> str:
     """What a page is called in a slice, and opened by; nothing for what kb compiled."""
-    return path if path == PROPOSAL else "" if path.startswith("indexes/") else handle(path)
+    return path if path in OWN else "" if path.startswith("indexes/") else handle(path)
 
 
 def lines_of(item: Item, *, more: str = "") -> list[str]:
@@ -107,7 +107,7 @@ def to_markdown(slice: Slice, *, explain: bool = False) -> str:
 def _ways_on(slice: Slice) -> str:
     """Commands to go on with: what comes next beyond this slice, how a run and a page that it names are opened, how the target's runs are searched and a proposal checked."""
     names = [item.name for part in slice.parts for item in part.items if " " not in item.name]
-    run = next((n for n in names if n and "~" not in n and "/" not in n and n != PROPOSAL), "")
+    run = next((n for n in names if n and "~" not in n and "/" not in n and n not in OWN), "")
     page = next((n for n in names if "~" in n), "")
     ways = [f"`kb open {slice.digest[:4]}:{run}`"] * bool(run) + [f"`kb open {page}`"] * bool(page)
     # Who resumes proposes next, and needs of the state what was not told.

@@ -92,6 +92,37 @@ def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:
     return [(row[0], s) for row, s in zip(body, stated, strict=False) if s]
 
 
+def differences(now: Sequence[Note], before: Sequence[Note]) -> list[str]:
+    """What the buckets of two tables take, before and now, the largest difference first, with their times where both list them; nothing where
+    they count different things or have no bucket in common.
+    """
+    (mine, counted), (theirs, counted_before) = _costs(now), _costs(before)
+    if not mine.keys() & theirs.keys() or counted and counted_before and counted != counted_before:
+        return []
+    lines = []
+    for key in {**mine, **theirs}:
+        (name, share, spent), (old_name, was, spent_before) = (
+            costs.get(key, ("", 0.0, "—")) for costs in (mine, theirs)
+        )
+        if max(share, was) >= _MOVED:
+            times = f" ({spent_before} → {spent})" if counted and counted_before else ""
+            text = f"{name or old_name} {was:.3g} % → {share:.3g} %, {share - was:+.1f}{times}"
+            lines.append((-abs(share - was), text))
+    return [text for _, text in sorted(lines)]
+
+
+def _costs(rows: Sequence[Note]) -> tuple[dict[str, tuple[str, float, str]], str]:
+    """(name, share, time) of each bucket of a table, and what its times are counted in, empty where it lists none."""
+    header, *body = [n.text.split(" · ") for n in rows]
+    # From the right: a row leaves out cells that say nothing, such as a top operation.
+    at = [i - len(header) for i, name in enumerate(header) if _is_time(name) and "%" not in name]
+    times = {row[0]: row[at[-1]] for row in body if at and len(row) > -at[-1]}
+    costs = {_plain(name): (name, s, times.get(name, "—")) for name, s in _shares(rows)}
+    unit = next(iter(times.values()), "").rpartition(" ")[2]
+    known = unit_of(unit)
+    return costs, known.dimension if known else unit
+
+
 def _first(text: str, unit: str) -> float:
     """The first number of a text in a unit, or in any; 0 for none."""
     return next((n.value for n in numbers_in(text) if not unit or n.unit == unit), 0.0)

@@ -210,10 +210,15 @@ def buckets_of(rows: list[list[str]], above: tuple[str, ...]) -> tuple[int, list
     profiled, listed = any(map(_PROFILE.search, above)), bool(_LISTED.search(header[0]))
     spent = any(map(_SPENT.search, header[1:])) or any("%" in c for r in rows for c in r[1:])
     figures = sum(any(c[:1].isdigit() or c[:1] in "~<" for c in r[1:] if c) for r in body)
-    if not spent or figures < 3 or not (listed or profiled):
+    # Below its heading, and headed as such, the table of a profile may be short.
+    if not spent or figures < 3 - 2 * (listed and profiled) or not (listed or profiled):
         return 0, []
     lines = [" · ".join(c for c in r if c.strip(" —-")) for r in rows]
-    return 1 + 2 * profiled + 2 * listed, [cut(line, _LONGEST_BUCKET) for line in lines if line]
+    # What lists operations with the bucket of each stands below the table of the buckets.
+    finer = "bucket" in map(str.lower, header[1:])
+    return 1 + 2 * profiled + 2 * listed - finer, [
+        cut(line, _LONGEST_BUCKET) for line in lines if line
+    ]
 
 
 def _breakdown(

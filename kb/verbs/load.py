@@ -83,7 +83,7 @@ def _request_of(caller: Caller, request: Load) -> Request:
     stated |= {
         "before": request.before and caller.page(request.before),
         "exclude": [*request.exclude, *_own_page(caller, request.proposal)],
-        "profile": _profile(caller, request.profile),
+        **(_profile(caller, request.profile) if request.profile else {}),
         "proposal": caller.text(request.proposal) if request.proposal else "",
     }
     return request_from(stated, usual=caller.layout.config.budget)
@@ -157,11 +157,11 @@ def _own_page(caller: Caller, proposal: str) -> list[str]:
     )
 
 
-def _profile(caller: Caller, name: str) -> str:
-    """What a profile says in words: its bucket table, or the text itself where it is no profiler's output."""
-    if not name:
-        return ""
+def _profile(caller: Caller, name: str) -> dict[str, str]:
+    """What a profile says in words, and its bucket table; of a file that is no profiler's output the text itself."""
     from kb import profiles
 
     reading = profiles.profile_or_text(caller.file(name))
-    return reading if isinstance(reading, str) else profiles.query(reading)
+    if isinstance(reading, str):
+        return {"profile": reading}
+    return {"profile": profiles.query(reading), "buckets": profiles.rows(reading)}
