@@ -651,3 +651,27 @@ def test_the_command_prints_the_section_the_json_and_the_query(kb_command, tmp_p
 def test_the_folder_of_a_frame_does_not_decide_its_bucket():
     assert profiles.bucket_of("step (loop/copy/train.py)", "loop/copy/train.py") == "loop/copy/train.py"
     assert profiles.bucket_of("softmax (loop/train.py)", "loop/train.py") == "normalisation"
+
+
+@pytest.mark.parametrize(
+    ("name", "bucket"),
+    [
+        ("/home/u/loop/foo_bar", "other"), ("loop/foo_bar", "other"), ("C:\\u\\softmax\\foo", "other"), ("~/loop/bin/bench", "other"),
+        ("/home/u/loop/gemm_kernel", "matmul"), ("[/home/u/loop/lib.so]", "loop/lib.so"), ("[loop.so]", "loop.so"), ("/x/loop.so.6", "x/loop.so.6"),
+        ("/home/u/loop/lib.so+0x12", "loop/lib.so+0x12"), ("/usr/lib/memcpy.so`parse", "other"), ("py::parse:/home/u/loop/copy.py", "other"),
+        ("JS:~parse file:///home/u/softmax/x.mjs:3:1", "other"), ("torch/loop/copy.py(1501): parse", "other"), ("copy.py(12): softmax", "normalisation"),
+        ("github.com/u/loop/pkg.memcpy", "transfer"), ("github.com/u/softmax/pkg.(*T).Parse", "other"), ("jit(f)/while/body/dot_general", "matmul"),
+        ("[unknown]", "other"), ("[CUDA memcpy Host-to-Device]", "transfer"), ("Foo::operator/(int)", "other"), ("dot.3:1", "matmul"),
+    ],
+)
+def test_no_path_decides_a_bucket(name, bucket):
+    assert profiles.bucket_of(name) == bucket
+
+
+def test_a_program_or_a_file_named_like_an_operation_is_none(tmp_path):
+    folded = written(tmp_path, "a", "main;/home/u/loop/parse 6\nmain;[/home/u/softmax/lib.so] 3\nmain;step (loop) 1\n")
+    assert shares(profiles.read(folded)) == {"other": 0.6, "softmax/lib.so": 0.3, "loop": 0.1}
+    report = written(tmp_path, "b", "  60.00%  softmax  softmax  [.] 0x0000000000001240\n  40.00%  softmax  softmax  [.] memcpy\n")
+    assert shares(profiles.read(report)) == {"softmax": 0.6, "transfer": 0.4}
+    grind = written(tmp_path, "c", "# callgrind format\nevents: Ir\nob=/home/u/softmax/bench\nfl=/home/u/loop\nfn=step\n1 7\nfn=/home/u/copy/parse\n1 3\n")
+    assert shares(profiles.read(grind)) == {"u/loop": 1.0}

@@ -211,6 +211,29 @@ _WRAPPERS = re.compile(
 )
 
 
+# A word with the folders in front of it and the line behind it.
+_PATH = re.compile(
+    r"(?P<root>(?<![^\s:\[(`])(?:[A-Za-z]:|~|\.{1,2})?[/\\])?(?:[^\s;:()<>\[\]{}`,/\\]*(?:\([^()\s]*\))?[/\\])*"
+    r"(?P<last>[\w.+$~@-]+)(?P<line>(?::\d+)+|\(\d+\):)?"
+)
+
+
+def _without_path(part: re.Match[str]) -> str:
+    """A part of a name without its folders; nothing of a file."""
+    ways = any(c in part[0] for c in "/\\")
+    is_file = any(end.isalpha() for end in part["last"].partition("+0x")[0].split(".")[1:])
+    return "" if is_file and (ways or part["line"]) else part["last"] if ways else part[0]
+
+
+def symbol(name: str) -> str:
+    """What a name says of the operation: where its code lies says nothing of what it does (`/u/loop/parse` is no loop). Empty for a file alone."""
+    if name[:1] == "[" and "." in name and " " not in name:
+        return ""
+    bare, path = _PATH.sub(_without_path, name), _PATH.search(name)
+    alone = not any(map(str.isalnum, bare)) and path and not path["root"]
+    return name.replace("\\", "/").rpartition("/")[2] if alone else bare
+
+
 def plain(name: str) -> str:
     """The name in lower case with words of camelCase apart, so that rules see words."""
     return _CAMEL.sub("_", name).lower()
@@ -238,10 +261,11 @@ def _by_rules(text: str) -> str | None:
 
 
 @lru_cache(maxsize=65536)
-def bucket_of(name: str, category: str = "", detail: str = "") -> str:
+def bucket_of(name: str, category: str = "", detail: str = "", *, is_place: bool = False) -> str:
     """The bucket of an operation: by a deciding category, its name, `detail` (its framework path), or the category itself.
 
-    A category that no rule knows is itself the bucket (`custom-call`, `libfoo.so`, `parser.py`); with none, `other`.
+    A category that no rule knows, or that `is_place` (a file, a program), is itself the bucket (`custom-call`, `libfoo.so`, `parser.py`); with
+    none, the file that is all of the name, else `other`.
     """
     kind = category.strip().lower()
     if kind in CATEGORIES:
@@ -251,7 +275,8 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
     ):  # a reader's own word for what has no name, `(no stack)`
         return "other"
     # Where an operation is written says nothing of what it does: `step (loop/train.py)` is no loop.
-    name = name.removesuffix(f" ({category.strip()})")
+    file = name.strip("[]")
+    name = symbol(name.removesuffix(f" ({category.strip()})"))
     texts = [head(plain(name)[:2000]), plain(name)[:2000]]
     if detail:
         texts.append(_WRAPPERS.sub(" ", plain(detail)[:2000]))
@@ -259,6 +284,6 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
         if bucket := _by_rules(text):
             return bucket
     if kind in OPAQUE:
-        return "other"
+        return "other" if name else file_label(file).lower()
     # A file or library is no operation: `libcopy.so` copies nothing.
-    return kind if {*kind} & {*"./["} else _by_rules(plain(kind)) or kind
+    return kind if is_place or {*kind} & {*"./["} else _by_rules(plain(kind)) or kind

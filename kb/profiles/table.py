@@ -29,7 +29,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One operation, times in the reading's unit. `exposed`: no operation of another bucket ran then; None: unknown."""
+    """One operation, times in the reading's unit. `exposed`: no operation of another bucket ran then; None: unknown. `is_place`: its category
+    is where its code lies.
+    """
 
     name: str
     self_time: float
@@ -39,6 +41,7 @@ class Cost:
     detail: str = ""
     exposed: float | None = None
     facts: tuple[Fact, ...] = ()
+    is_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ def _refuse_several(names: set[str], message: str) -> None:
 
 def _bucket_names(costs: Sequence[Cost]) -> list[str]:
     """A bucket for each cost; of the buckets that only a file or category names, the smallest go to "other"."""
-    names = [bucket_of(c.name, c.category, c.detail) for c in costs]
+    names = [bucket_of(c.name, c.category, c.detail, is_place=c.is_place) for c in costs]
     weight = Counter()
     for cost, name in zip(costs, names, strict=True):
         weight[name] += cost.wall

@@ -50,7 +50,8 @@ def callgrind(stream: TextIO, label: str) -> Reading:
     for name, cost in own.items():
         file = files.get(name, "")
         label_of_file = file_label(file) if file != "???" else ""
-        costs += [Cost(name or "(unknown)", cost, cost, calls[name], label_of_file)] if cost else []
+        about = name or "(unknown)", cost, cost, calls[name], label_of_file
+        costs += [Cost(*about, is_place=True)] if cost else []
     return Reading("callgrind", "host", event, tuple(costs))
 
 

@@ -87,7 +87,7 @@ def cprofile(stream: TextIO, label: str) -> Reading:
         for (file, _, function), row in _Table(stream.read().encode("latin-1")).value().items():
             own, category = float(row[2]) * 1000, file_label(file) if file not in ("~", "") else ""
             name = f"{function} ({category})" if category else str(function)
-            costs.append(Cost(name, own, own, int(row[1]), category))
+            costs.append(Cost(name, own, own, int(row[1]), category, is_place=True))
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise KbError(
             f"{label}: no dump of cProfile ({error}); write it with `python -m cProfile -o FILE`"

@@ -55,6 +55,7 @@ def _cost(row: dict[str, str | None], *, per_percent: float) -> Cost | None:
         time,
         int(count) if count.isdecimal() else 0,
         "[kernel]" if ring and ring[1] == "k" else file_label(file),
+        is_place=True,
     )
 
 

@@ -19,7 +19,8 @@ from kb.store import from_json
 
 FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d{1,18}(?:\.\d+)?)$")
 PYTHON_FRAME = re.compile(r"^(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)$")
-_PERF_MARK = re.compile(r"_\[[kwij]\]$")
+# What perf and its scripts append to a frame.
+_PERF_MARKS = ("_[k]", "_[w]", "_[i]", "_[j]")
 MS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0, "seconds": 1e3}
 # An operation and its category.
 _Frame = tuple[str, str]
@@ -38,7 +39,7 @@ class _Spent:
 
     def costs(self, scale: float = 1.0) -> tuple[Cost, ...]:
         timed = ((frame, time * scale) for frame, time in self.time.items())
-        return tuple(Cost(f[0], t, t, int(self.count[f]), f[1]) for f, t in timed)
+        return tuple(Cost(f[0], t, t, int(self.count[f]), f[1], is_place=True) for f, t in timed)
 
 
 def _frame(text: str) -> _Frame:
@@ -46,7 +47,9 @@ def _frame(text: str) -> _Frame:
     if match := PYTHON_FRAME.match(text):
         category = file_label(match["file"])
         return f"{match['name']} ({category})", category
-    return _PERF_MARK.sub("", text), "[kernel]" if text.endswith("_[k]") else ""
+    return text[:-4] if text.endswith(_PERF_MARKS) else text, "[kernel]" if text.endswith(
+        "_[k]"
+    ) else ""
 
 
 def folded(stream: TextIO, label: str) -> Reading:
