@@ -349,8 +349,7 @@ def united(parts: Iterable[Iterable[Move]]) -> tuple[Move, ...]:
     """Levers of all parts of a text, the weightiest first. What moves or sets a lever first gives its value."""
     moves_by_key: dict[str, Move] = {}
     for move in (m for moves in parts for m in moves):
-        known = moves_by_key.setdefault(move.key, move)
-        if known is move:
+        if (known := moves_by_key.setdefault(move.key, move)) is move:
             continue
         first, second = (known, move) if known.role >= move.role else (move, known)
         value, before = first.value or second.value, first.before

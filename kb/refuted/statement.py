@@ -142,8 +142,10 @@ def reports_failure(text: str) -> bool:
 def titled_failure(title: str) -> tuple[bool, bool]:
     """Whether a title begins and whether it ends with a failure ("Negative result — x", "x — rejected"); "findings" are a list."""
     head, *rest = title.replace(" — ", ": ").split(": ")
-    begins = bool(rest) and head[-1:] != "s" and canonical_verdict(head) is Verdict.REFUTED
-    return begins, outcome_verdict("".join(rest[-1:])) in FAILED
+    return (
+        bool(rest) and head[-1:] != "s" and canonical_verdict(head) is Verdict.REFUTED,
+        outcome_verdict("".join(rest[-1:])) in FAILED,
+    )
 
 
 def gives_figure(text: str, claim: str) -> bool:

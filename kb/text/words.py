@@ -13,7 +13,7 @@ _LONGEST_NAME = 60
 _TOKEN = regex(
     r"(?:[^A-Za-z0-9]*+(?:[A-Za-z][a-z]*+|[0-9])(?![A-Za-z0-9_=.\-:]))*+[^A-Za-z0-9]*+([A-Za-z0-9][A-Za-z0-9_=.\-:]+)"
 )
-_JOINERS = str.maketrans("", "", "_=.-:")
+_JOINERS, _PLAIN = str.maketrans("", "", "_=.-:"), bytes(range(128))
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = regex(r"[^\W_]+")
 # Begins with a sign that is found fast.
@@ -135,8 +135,7 @@ def words_of(text: str) -> list[str]:
 
 def foreign_forms(text: str) -> list[str]:
     """What a table of plain words lacks to find the words of other scripts: their folded forms, pairs of signs and single signs."""
-    beyond = text.encode("utf-8", "replace").translate(None, bytes(range(128)))
-    if not any(map(str.isalnum, beyond.decode())):
+    if not any(map(str.isalnum, text.encode("utf-8", "replace").translate(None, _PLAIN).decode())):
         return []
     forms: list[str] = []
     # Most of a text is plain words: they are passed over before the pattern looks.

@@ -181,7 +181,6 @@ def _clauses(text: str) -> list[str]:
     return [c for s in sentences_of(_squeezed(text)) for c in s.split("; ")]
 
 
-@lru_cache(maxsize=4096)
 def _shape(clause: str) -> str:
     """A clause without its figures and the marks at its ends."""
     return DIGITS.sub("#", _VERDICT_WORD.sub("", clause)).strip(" .;,").lower()
