@@ -11,7 +11,7 @@ import math
 import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 
 from kb.refuted.answer import Answer, Match, Proposal
@@ -23,7 +23,7 @@ from kb.refuted.groups import (
     groups_of,
     likeness_of,
 )
-from kb.refuted.intent import REASON, TOPIC, Aim, aim_of_proposal
+from kb.refuted.intent import REASON, TOPIC, Aim, aim_of_proposal, terms_in
 from kb.refuted.moves import Move, Role, same_value
 from kb.refuted.naming import ShortForms, name_of_run, short_forms
 from kb.refuted.rarity import Counts, Rarity
@@ -256,8 +256,10 @@ class Gate:
         score = max(cosine, cosine + _TENTH * (whole * decides - cosine))
         if is_same := _is_same(question.aim, card.aim):
             kind, decides, score = "same-value", True, 1.0
-        is_own = question.kinship(card.target) == 1.0
-        speaks = score >= _ALIKE and is_own and not _apart(question.aim, card.aim)
+        near = score >= _ALIKE or own and _words_of_name(card.evidence) <= question.aim.terms.keys()
+        speaks = (
+            near and question.kinship(card.target) == 1.0 and not _apart(question.aim, card.aim)
+        )
         worth = round(min(1.0, score * (_HALF if card.is_statement else 1.0)), 3)
         return _Meeting(card, kind, lever, worth, decides, speaks, is_same)
 
@@ -290,6 +292,13 @@ def _as_read(question: _Question, met: _Meeting) -> _Meeting:
         speaks=True,
         reader=reading.because,
     )
+
+
+@lru_cache(maxsize=1 << 12)
+def _words_of_name(path: str) -> frozenset[str]:
+    """Words of the name that its author gave to the page of a run, two at least: whoever says them all means it."""
+    words = frozenset(t for t in terms_in(name_of_run(path)) if len(t) > 2 and t[0] != "#")
+    return words if len(words) > 1 else frozenset([path])
 
 
 def _match(question: _Question, met: _Meeting) -> Match:
