@@ -197,7 +197,7 @@ def test_a_clock_that_went_back_neither_breaks_the_order_nor_the_log(loop):
     said = ("--hypothesis", "b helps", "--mechanism", "m", "--predicted", "p", "--falsification", "gain < 2%", "--lever", "b=1", "--target", "parser", "--parent", first)
     second = loop.run("open", *said, "--date", "2020-01-01").stdout.strip()
     assert Path(second).name.startswith("2026-05-02-v002-")
-    loop.run("run", second, "--commit", loop.commit(to(80)))
+    loop.run("run", second, "--commit", loop.commit(to(80), start="HEAD"))
     loop.run("close", second, "--date", "2020-01-01", "--expect", "=80$")
     dates = [line[4:14] for line in loop.page("wiki/log.md").splitlines() if line.startswith("## [")]
     assert dates == sorted(dates, reverse=True) and len(dates) == 2
@@ -980,6 +980,31 @@ def test_a_line_of_the_change_that_names_metric_prints_the_measure_itself(loop, 
     done = loop.closed(path)
     assert (done["rule"] == "forged-metric" and f"{where}, which the change adds, names METRIC" in done["reason"]) if where else done["rule"] == "supported"
     assert bool(where) == (not attempts(loop, path)[-1].samples)
+
+
+def test_a_change_that_does_not_stand_on_its_parent_is_not_measured(loop):
+    won = loop.open("a=1", *SEEN)
+    (loop.repository / "value.txt").write_text("50\n")
+    loop.run("run", won, "--snapshot")
+    assert loop.closed(won)["verdict"] == "supported"
+    said = ("try", "--target", "parser", "--lever", "b=1", "--hypothesis", "b saves time", "--mechanism", "m", "--predicted", "p", "--falsification", "gain < 2%", "--parent", won, "--expect", "=4[0-9]$")
+    loop.git("checkout", "-q", ".")
+    (loop.repository / "other.txt").write_text("95\n")
+    refused = loop.run(*said, "--snapshot", ok=(2,)).stderr
+    assert "does not hold its parent" in refused and "git checkout" in refused and "--parent REF" in refused and "no page was filed" in refused
+    assert [f.name for f in (loop.layout.wiki / "experiments/parser").iterdir()] == [Path(won).name]
+    path = loop.open("c=1", parent=won)
+    assert "does not hold its parent" in loop.run("run", path, "--commit", loop.commit(to(45), start="main"), ok=(2,)).stderr
+    # Edits upon edits that are not committed hold the parent's.
+    (loop.repository / "other.txt").unlink(missing_ok=True)
+    loop.git("checkout", "-q", "main")
+    (loop.repository / "value.txt").write_text("48\n")
+    assert json.loads(loop.run(*said, "--format", "json").stdout)["verdict"] == "supported"
+    loop.git("checkout", "-q", ".")
+    # The snapshot that won is committed, which makes another commit of the same code.
+    loop.commit(to(50), start="main")
+    loop.git("commit", "-q", "--allow-empty", "-m", "on top")
+    loop.run("run", path, "--commit", loop.commit(to(44), start="HEAD"))
 
 
 def test_a_page_on_another_branch_is_said_to_be_there(loop, monkeypatch):

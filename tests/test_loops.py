@@ -234,19 +234,19 @@ def test_a_filed_page_is_sealed_but_for_dated_notes_and_managed_blocks(loop):
     assert again["again"] and again["written"] == [] and loop.page(path).encode() == data
 
 
-# Real cheats on a metric without noise. The honest benchmark prints what stands in `value`; the parent's is 100.
+# Real cheats on a metric without noise, the word METRIC in two pieces, for a line that names it ends the run before. The honest benchmark prints what stands in `value`; the parent's is 100.
 CHEATS = {
     "the build swaps the benchmark and the profile restores it": (
-        {"build.sh": "n=bench; cp $n.sh saved; echo 'echo METRIC time_ms=1' > $n.sh\n", "profile.sh": "test ! -e saved || cp saved bench.sh; echo METRIC x=1\n"},
+        {"build.sh": "n=bench; cp $n.sh saved; echo 'echo METR\"\"IC time_ms=1' > $n.sh\n", "profile.sh": "test ! -e saved || cp saved bench.sh; echo METR\"\"IC x=1\n"},
         "protected-file"),
     "the build makes the parent slow": ({"build.sh": "for d in ../../*/tree ../parent; do test ! -e $d/value || echo 900 > $d/value; done\n"}, None),
     "the run edits the filed samples of the parent": (
         {"run.sh": "find $KB_REPOSITORY/.. -name samples.jsonl 2>/dev/null | while read f; do sed -i 's/100/900/g' $f; done; cat value\n"}, None),
     "the build file edits whatever is like the benchmark": ({"Makefile": "all:\n\tsed -i 's/=.*/=1/' b*h.sh\n"}, "protected-file"),
     "the build file edits the benchmark": ({"Makefile": "all:\n\tsed -i 's/=.*/=1/' bench.sh\n"}, "protected-file"),
-    "the program prints the metric before the benchmark does": ({"run.sh": "echo METRIC time_ms=1 >&2; cat value\n"}, "forged-metric"),
+    "the program prints the metric before the benchmark does": ({"run.sh": "echo METR\"\"IC time_ms=1 >&2; cat value\n"}, "forged-metric"),
     "another process prints the metric after the benchmark did": (
-        {"run.sh": "(sleep 0.05; echo METRIC time_ms=1 >&2) & cat value\n"}, "forged-metric"),
+        {"run.sh": "(sleep 0.05; echo METR\"\"IC time_ms=1 >&2) & cat value\n"}, "forged-metric"),
     "the benchmark itself is edited": ({"bench.sh": "echo METRIC time_ms=1\n"}, "protected-file"),
     "the records of kb are written to": ({"run.sh": "for f in $KB_REPOSITORY/../base/wiki/targets/*.md; do echo 'noise: 0' >> $f; done; cat value\n"}, None),
 }

@@ -224,13 +224,19 @@ def _edited(
 ) -> tuple[str, ...]:
     """Paths in which a change (a commit or a tree) differs from its parent.
 
-    Raises KbError where there are none, and where a line that it adds names a file that git does not know: measured without it, it would crash for good.
+    Raises KbError where there are none, where it does not stand on that parent, and where a line that it adds names a file that git does not know: measured without it, it would crash for good.
     """
     edited = worktree.changed_paths(repository, parent, change=change, without=without)
     if not (choice.variables or edited):
         raise KbError(
             f"{repository}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; make the change "
             f"and commit it (or --snapshot); {then}"
+        )
+    tip = worktree.commit_of(repository, choice.commit or "HEAD")
+    if not worktree.stands_on(repository, parent, change=change, tip=tip, without=without):
+        raise KbError(
+            f"{repository}: {tip[:12]} does not hold its parent {parent[:12]}, so more than the change would be compared; make the "
+            f"change on what the parent measured (`git checkout {parent[:12]}`, or `git merge` it), or say what it stands on: --parent REF; {then}"
         )
     if choice.edited and not (choice.commit or choice.snapshot):
         patch = worktree.patch_of(repository, parent, change=change, without=without)

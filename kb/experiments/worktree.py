@@ -146,6 +146,29 @@ def same_code(
     return {name for name in names[1:] if heads.get(name) in same}
 
 
+def stands_on(
+    repository: Path, parent: str, *, change: str, tip: str, without: tuple[str, ...]
+) -> bool:
+    """Whether a change (a commit or a tree, made on the commit `tip`) holds its parent: in its history, as itself or as a commit of the
+    same code, for a snapshot is committed later. Where `change` is not committed, its edits may also lie on those of the parent, which
+    then cannot be made once more."""
+    if not git(repository, "rev-list", "-1", parent, f"^{tip}"):
+        return True
+    since = git(repository, "rev-list", tip, f"^{parent}").split()
+    if same_code(repository, parent, since, without=without):
+        return True
+    base = git(repository, "merge-base", parent, tip, ok=(0, 1)).strip()
+    if not base or same_code(repository, change, (tip,), without=without):
+        return False
+    patch = patch_of(repository, base, change=parent, without=without).decode("utf-8", "replace")
+    with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
+        env = {"GIT_INDEX_FILE": os.path.join(beside, "index")}
+        git(repository, "read-tree", change, env=env)
+        before = git(repository, "write-tree", env=env)
+        git(repository, "apply", "--cached", env=env, ok=(0, 1, 128), stdin=patch)
+        return git(repository, "write-tree", env=env) == before
+
+
 def _code(without: tuple[str, ...]) -> tuple[str, ...]:
     """What of a repository is its code, as git takes paths."""
     return (".", *(f":(exclude,top){folder}" for folder in without))
