@@ -1007,6 +1007,20 @@ def test_a_change_that_does_not_stand_on_its_parent_is_not_measured(loop):
     loop.run("run", path, "--commit", loop.commit(to(44), start="HEAD"))
 
 
+def test_an_export_gives_the_verdict_that_took_the_place_of_the_filed_one(loop):
+    path = loop.open("a=1", *SEEN)
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    assert loop.closed(path)["verdict"] == "supported"
+    assert cli.main(["export", "leaderboard", "--target", "parser"]) == 0
+    loop.closed(path, "--overrule", "invalid", "--reason", "the input was cut")
+    loop.capsys.readouterr()
+    assert cli.main(["export", "leaderboard", "--target", "parser"]) == 2 and "nothing was kept" in loop.capsys.readouterr().err
+    assert cli.main(["export", "log", "--target", "parser"]) == 0 and "| checks_failed | the input was cut |" in loop.capsys.readouterr().out
+    loop.closed(path, "--overrule", "supported", "--reason", "it was whole")
+    loop.capsys.readouterr()
+    assert cli.main(["export", "leaderboard", "--target", "parser"]) == 0 and "| 1 | 1 | 90.0 |" in loop.capsys.readouterr().out
+
+
 def test_a_page_on_another_branch_is_said_to_be_there(loop, monkeypatch):
     root = loop.repository / "notes"
     (root / "wiki" / "targets").mkdir(parents=True)

@@ -12,11 +12,13 @@ from itertools import groupby
 from kb import KbError
 from kb.formats.filing import entries_of
 from kb.formats.pages import one_line
-from kb.page import Page, read
+from kb.page import Page, read, text_of
+from kb.page.seal import FIELD as SEAL
+from kb.page.superseding import Superseding, superseding
 from kb.run.direction import Direction, direction_from, direction_of
 from kb.run.record import Lever, Metric, Origin, Outcome, Run, to_line
 from kb.run.status import outcome_of
-from kb.schema import FAILED, canonical_decision, canonical_verdict
+from kb.schema import FAILED, Verdict, canonical_decision, canonical_verdict
 from kb.store import Layout as Base
 from kb.store import bytes_of
 
@@ -26,14 +28,8 @@ _RECORD = re.compile(r"(sources/import-[0-9a-f]+/runs\.jsonl)#L(\d+)$")
 def runs_of_target(base: Base, target: str) -> list[Run]:
     """Runs of a target in trail order: of an imported page its record, of any other page what its front matter states."""
     folder = base.wiki / "experiments" / target
-    pages = (
-        [
-            read(f.relative_to(base.root).as_posix(), bytes_of(f))
-            for f in sorted(folder.rglob("*.md"))
-        ]
-        if folder.is_dir()
-        else []
-    )
+    files = sorted(folder.rglob("*.md")) if folder.is_dir() else ()
+    pages = [read(f.relative_to(base.root).as_posix(), bytes_of(f)) for f in files]
     pages = [p for p in pages if p.type == "experiment" and (p.field("target") or target) == target]
     if not pages:
         raise KbError(
@@ -51,13 +47,18 @@ def _run_of_page(base: Base, page: Page, ledgers: dict[str, list[Run]]) -> Run:
             runs += [e.run for e in entries_of(base.root / named[1])]
         if 0 < int(named[2]) <= len(runs):
             return runs[int(named[2]) - 1]
-    return _stated_by(page)
+    text = text_of(bytes_of(base.root / page.path))
+    return _stated_by(page, superseding(text, seal=page.field(SEAL)))
 
 
-def _stated_by(page: Page) -> Run:
-    """What the front matter of a page says of its run."""
+def _stated_by(page: Page, later: Sequence[Superseding]) -> Run:
+    """What the front matter of a page says of its run, and later verdicts below it."""
     verdict = canonical_verdict(page.field("verdict")) or canonical_verdict(page.field("status"))
     decision = canonical_decision(page.field("decision") or page.field("status")) or ""
+    if later and later[-1].verdict != verdict:
+        verdict = canonical_verdict(later[-1].verdict)
+        kept = verdict in (Verdict.SUPPORTED, Verdict.BASELINE)
+        decision = "keep" if kept else "revert"
     status = {"keep": "keep", "revert": "discard"}.get(decision, "")
     if verdict in FAILED:
         status = {"crash": "crash", "invalid": "checks_failed"}.get(verdict, status or "discard")
@@ -84,7 +85,7 @@ def _stated_by(page: Page) -> Run:
         levers=levers,
         hypothesis=page.field("hypothesis"),
         parent=page.field("parent"),
-        reason=page.field("because"),
+        reason=later[-1].because if later else page.field("because"),
         code=page.field("code") or page.field("commit"),
         verdict=str(verdict or ""),
         decision=decision,
