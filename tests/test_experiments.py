@@ -24,6 +24,7 @@ from kb.experiments.stub import stub_at
 from kb.experiments.targets import target_named
 from kb.page import read
 from kb.page.superseding import superseding
+from kb.run.reasons import percent
 from kb.store import layout_at
 
 TARGET = """---
@@ -648,7 +649,10 @@ def test_repeats_that_leave_a_filed_verdict_open_are_told_by_page_list_and_what_
     note = loop.page(path).removeprefix(filed.rstrip()).strip()
     newest = f"5 runs of each side; about {again['more']} more samples of each side would decide"
     assert note.startswith("> 2026-05-02 supersedes verdict: inconclusive, because") and newest in note and cli.main(["lint"]) == 0
-    assert again["reason"][:40] in loop.run("list").stdout
+    value = re.search(r"time_ms is ([\d.]+) ", again["reason"])[1]
+    assert loop.run("list").stdout.rstrip().endswith(f"time_ms {value} ({percent(again['gain'])})") and value not in filed
+    state = loop.page("indexes/state/parser.md")
+    assert f"{100 * again['gain']:+.1f} %" in state and stub_at(loop.layout, path).facts.metric("time_ms").value == float(value)
     loop.capsys.readouterr()
     (loop.layout.root / "p.md").write_text("---\ntarget: parser\nlevers: [a=1]\n---\n**Hypothesis**: a=1 makes fewer misses\n")
     cli.main(["check", str(loop.layout.root / "p.md")])
@@ -1019,6 +1023,14 @@ def test_an_export_gives_the_verdict_that_took_the_place_of_the_filed_one(loop):
     loop.closed(path, "--overrule", "supported", "--reason", "it was whole")
     loop.capsys.readouterr()
     assert cli.main(["export", "leaderboard", "--target", "parser"]) == 0 and "| 1 | 1 | 90.0 |" in loop.capsys.readouterr().out
+
+
+def test_a_gain_in_times_is_no_percentage(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(8600)))
+    assert loop.closed(path)["verdict"] == "refuted" and 'gain: "-85 times' in loop.page(path)
+    assert loop.run("list").stdout.rstrip().endswith("time_ms 8600 (-85 times)")
+    assert stub_at(loop.layout, path).facts.gain == -85.0 and "-8500.0 %" in loop.page("indexes/state/parser.md")
 
 
 def test_a_page_on_another_branch_is_said_to_be_there(loop, monkeypatch):

@@ -8,6 +8,7 @@ from kb.run.interval import Interval
 from kb.run.noise import LEAST_REPEATS, Spread
 from kb.run.quantity import number_text
 from kb.run.record import Falsification
+from kb.text import numbers_in
 
 
 def percent(share: float) -> str:
@@ -16,6 +17,12 @@ def percent(share: float) -> str:
         return f"{share:+.0f} times"
     digits = -1 - math.floor(math.log10(1 - share)) if 0.9 < share < 1 else 1
     return f"{100 * share:+.3g} %" if abs(share) < 0.01 else f"{100 * share:+.{max(1, digits)}f} %"
+
+
+def share_in(text: str) -> float | None:
+    """The share that the first number of a text as `percent` writes it is; None where there is none."""
+    number = next(numbers_in(text), None)
+    return number and number.value / (1 if text[number.end :].startswith(" times") else 100)
 
 
 def span_of(interval: Interval) -> str:
@@ -43,6 +50,14 @@ def _compared(e: Evidence) -> str:
     assert e.main and e.main.parent and e.main.interval
     sides = f"{figures(e.main.change, e.main.unit)} against {figures(e.main.parent, e.main.unit)}"
     return f"{e.primary} is {sides}: {percent(e.main.interval.middle)}, {span_of(e.main.interval)}"
+
+
+def compared_in(text: str) -> tuple[str, float, float] | None:
+    """Metric, its value and the gain of a sentence that `_compared` begins; None of any other."""
+    metric, _, change = text.partition(" against ")[0].rpartition(": ")[2].partition(" is ")
+    value = next(numbers_in(change), None)
+    gain = share_in(text.partition(" against ")[2].partition(": ")[2])
+    return (metric, value.value, gain) if value and gain is not None else None
 
 
 def touched(e: Evidence) -> str:

@@ -12,6 +12,8 @@ from kb.graph.paths import target_of
 from kb.page import Page
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
+from kb.run.reasons import compared_in, share_in
+from kb.run.record import Metric
 from kb.schema import (
     OUTCOME_LABELS,
     Verdict,
@@ -20,7 +22,6 @@ from kb.schema import (
     place_of,
     type_of_place,
 )
-from kb.text import numbers_in
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
@@ -99,6 +100,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         verdict = decided_verdict(page, reasons, results, lead, passages) or verdict
     # A verdict of several words is all that some pages say of why.
     because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
+    newest = None
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
         # Notes that leave the verdict as it stood, with a lesson or newer figures, take away nothing else of it.
@@ -108,6 +110,12 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         because = ". ".join(filter(None, (*noted, because * stays)))
         verdict = VerdictRead(canonical_verdict(word), word, "note")
         facts = replace(facts, decision=facts.decision * stays)
+        evidence = later[-1].evidence
+        if evidence not in ("none", page.field("measured")):
+            # What was filed is older: of what was measured since, the note gives the figures.
+            readings = (compared_in(n.because) for n in reversed(later) if n.evidence == evidence)
+            newest = next(filter(None, readings), None)
+            facts = replace(facts, gain=newest and newest[2])
     account = account_of(page, passages)
     how = [p for p in own.get("setup", ()) if not BESIDE.search(p.text)]
     texts = (facts.title, mechanism, prose_of(how, most=_SETUP), hypothesis)
@@ -115,15 +123,21 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     # Of several goes the one that decides is the run's, and so are its figures.
     deciding = [(Passage("paragraph", verdict.raw * (verdict.source == "section"), 0),)]
     measured = [part for name in ("results", "", "verdict") for part in _named(parts, name, lead)]
+    metrics = metrics_of(
+        page,
+        deciding + (measured if len(measured) > 1 else [passages]),
+        tokens="tok" in text.lower(),
+    )
+    if newest:
+        metrics = tuple(
+            Metric(m.name, newest[1], m.unit, m.direction) if m.name == newest[0] else m
+            for m in metrics
+        )
     return replace(
         facts,
         verdict=verdict,
         levers=facts.levers or levers_of(facts.title, facts.slug, hypothesis, mechanism),
-        metrics=metrics_of(
-            page,
-            deciding + (measured if len(measured) > 1 else [passages]),
-            tokens="tok" in text.lower(),
-        ),
+        metrics=metrics,
         hypothesis=hypothesis,
         mechanism=mechanism,
         predicted_signal=stated("predicted_signal"),
@@ -165,7 +179,7 @@ def _front_facts(page: Page) -> Facts:
         levers=stated_levers(stated),
         stated_levers=bool(stated),
         ruled=bool(page.field("rule")),
-        gain=next((n.value / 100 for n in numbers_in(page.field("gain"))), None),
+        gain=share_in(page.field("gain")),
         primary=page.field("primary"),
         parent=page.field("parent") or page.field("baseline"),
         because=page.field("because"),

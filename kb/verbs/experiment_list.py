@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from kb import KbError, store, trail
-from kb.experiments.stub import stub_at
+from kb import KbError, trail
 from kb.run.quantity import unit_beside
+from kb.run.reasons import percent
 from kb.schema import Verdict
 from kb.text import counted, cut, number_text
 from kb.trail import Facts
@@ -45,7 +45,7 @@ def run(request: ListExperiments, caller: Caller) -> Result[tuple[Facts, ...]]:
     fitting = tuple(e for e in listed if _fits(e, request))
     end = max(0, len(fitting) - request.last * (request.page - 1))
     first = max(0, end - request.last)
-    lines = (_line(caller.layout, e, one_target=bool(request.target)) for e in fitting[first:end])
+    lines = (_line(e, one_target=bool(request.target)) for e in fitting[first:end])
     if not fitting:
         caller.talk(
             f"none of {counted(len(listed), 'experiments')} fits" if listed else "no experiments"
@@ -68,31 +68,26 @@ def _fits(e: Facts, request: ListExperiments) -> bool:
     )
 
 
-def _line(layout: store.Layout, e: Facts, *, one_target: bool) -> str:
+def _line(e: Facts, *, one_target: bool) -> str:
     """Day, handle, verdict, what was pulled (in its title's words where the page declares no levers), metric and gain over the parent."""
     pulled = ", ".join(v.text for v in e.levers) if e.stated_levers else subject_of(e)
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
     parts = (
         f"{e.date or '----------'} {label_of(e.path, e.number, e.target, one_target=one_target)}",
         f"{verdict:<12} {cut(pulled, _SHOWN)}",
-        _figure(layout, e),
+        _figure(e),
     )
     return "  ".join(parts).rstrip()
 
 
-def _figure(layout: store.Layout, e: Facts) -> str:
-    if e.verdict.source == "note":
-        return cut(e.because, _SHOWN)  # The page's own figures are older than its verdict.
+def _figure(e: Facts) -> str:
     valued = next((m for m in e.metrics if m.value is not None), None)
     figure = e.primary and e.metric(e.primary) or valued
     if e.running or not figure or figure.value is None:
         return ""
     text = f"{figure.name} {number_text(figure.value, digits=5)}{unit_beside(figure.name, figure.unit)}"
-    # What was measured beside the parent, else what a page says of it; figures of two days do not compare.
-    if "#" in e.path:
-        return text  # A section of a page has no fields of its own.
-    gain = stub_at(layout, e.path).page.field("gain").partition(" (")[0]
-    return f"{text} ({gain})" if gain else text
+    # Its gain is what was measured beside the parent; figures of two days do not compare.
+    return text if e.gain is None else f"{text} ({percent(e.gain)})"
 
 
 def _record(e: Facts) -> dict[str, object]:
