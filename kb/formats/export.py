@@ -51,14 +51,18 @@ def _run_of_page(base: Base, page: Page, ledgers: dict[str, list[Run]]) -> Run:
     return _stated_by(page, superseding(text, seal=page.field(SEAL)))
 
 
+def _verdict_of(page: Page, later: Sequence[Superseding]) -> tuple[Verdict | None, str]:
+    """The verdict that stands of a page, and what was done with its change."""
+    verdict = canonical_verdict(page.field("verdict")) or canonical_verdict(page.field("status"))
+    if not later or later[-1].verdict == verdict:
+        return verdict, canonical_decision(page.field("decision") or page.field("status")) or ""
+    verdict = canonical_verdict(later[-1].verdict)
+    return verdict, "keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert"
+
+
 def _stated_by(page: Page, later: Sequence[Superseding]) -> Run:
     """What the front matter of a page says of its run, and later verdicts below it."""
-    verdict = canonical_verdict(page.field("verdict")) or canonical_verdict(page.field("status"))
-    decision = canonical_decision(page.field("decision") or page.field("status")) or ""
-    if later and later[-1].verdict != verdict:
-        verdict = canonical_verdict(later[-1].verdict)
-        kept = verdict in (Verdict.SUPPORTED, Verdict.BASELINE)
-        decision = "keep" if kept else "revert"
+    verdict, decision = _verdict_of(page, later)
     status = {"keep": "keep", "revert": "discard"}.get(decision, "")
     if verdict in FAILED:
         status = {"crash": "crash", "invalid": "checks_failed"}.get(verdict, status or "discard")

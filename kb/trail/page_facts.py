@@ -4,14 +4,14 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from kb.graph.paths import target_of
 from kb.page import Page
 from kb.page.seal import FIELD as SEAL
-from kb.page.superseding import superseding
+from kb.page.superseding import Superseding, superseding
 from kb.run.reasons import compared_in, share_in
 from kb.run.record import Metric
 from kb.schema import (
@@ -100,7 +100,6 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         verdict = decided_verdict(page, reasons, results, lead, passages) or verdict
     # A verdict of several words is all that some pages say of why.
     because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
-    newest = None
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
         # Notes that leave the verdict as it stood, with a lesson or newer figures, take away nothing else of it.
@@ -110,12 +109,6 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         because = ". ".join(filter(None, (*noted, because * stays)))
         verdict = VerdictRead(canonical_verdict(word), word, "note")
         facts = replace(facts, decision=facts.decision * stays)
-        evidence = later[-1].evidence
-        if evidence not in ("none", page.field("measured")):
-            # What was filed is older: of what was measured since, the note gives the figures.
-            readings = (compared_in(n.because) for n in reversed(later) if n.evidence == evidence)
-            newest = next(filter(None, readings), None)
-            facts = replace(facts, gain=newest and newest[2])
     account = account_of(page, passages)
     how = [p for p in own.get("setup", ()) if not BESIDE.search(p.text)]
     texts = (facts.title, mechanism, prose_of(how, most=_SETUP), hypothesis)
@@ -123,21 +116,15 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     # Of several goes the one that decides is the run's, and so are its figures.
     deciding = [(Passage("paragraph", verdict.raw * (verdict.source == "section"), 0),)]
     measured = [part for name in ("results", "", "verdict") for part in _named(parts, name, lead)]
-    metrics = metrics_of(
-        page,
-        deciding + (measured if len(measured) > 1 else [passages]),
-        tokens="tok" in text.lower(),
-    )
-    if newest:
-        metrics = tuple(
-            Metric(m.name, newest[1], m.unit, m.direction) if m.name == newest[0] else m
-            for m in metrics
-        )
-    return replace(
+    known = replace(
         facts,
         verdict=verdict,
         levers=facts.levers or levers_of(facts.title, facts.slug, hypothesis, mechanism),
-        metrics=metrics,
+        metrics=metrics_of(
+            page,
+            deciding + (measured if len(measured) > 1 else [passages]),
+            tokens="tok" in text.lower(),
+        ),
         hypothesis=hypothesis,
         mechanism=mechanism,
         predicted_signal=stated("predicted_signal"),
@@ -149,6 +136,20 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         point=point_of(settings),
         account=account,
     )
+    return _as_measured_since(known, later, filed=page.field("measured"))
+
+
+def _as_measured_since(facts: Facts, later: Sequence[Superseding], *, filed: str) -> Facts:
+    """Facts with the figures of evidence that is newer than what was `filed`, as the notes on it give them."""
+    evidence = later[-1].evidence if later else "none"
+    if evidence in ("none", filed):
+        return facts
+    readings = (compared_in(n.because) for n in reversed(later) if n.evidence == evidence)
+    name, value, gain = next(filter(None, readings), ("", None, None))
+    newest = (
+        Metric(m.name, value, m.unit, m.direction) if m.name == name else m for m in facts.metrics
+    )
+    return replace(facts, gain=gain, metrics=tuple(newest))
 
 
 def _opening(lead: tuple[Passage, ...]) -> str:
