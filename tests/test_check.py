@@ -584,6 +584,8 @@ def measured(verdict: str, rule: str, more: str = "") -> dict[str, str]:
         ("inconclusive", "undecided", "About 12 more samples of each side would decide.", "clear", "open, measured too coarsely: {page} (About 12 more"),
         ("inconclusive", "no-audit", "", "clear", "open, measured too coarsely: {page} (ruled no-audit)"),
         ("invalid", "forged-metric", "", "clear", "1 invalid"),
+        ("invalid", "protected-file", "", "clear", "1 invalid | misuse: {page} (Ruled.)"),
+        ("inconclusive", "no-op", "", "clear", "1 inconclusive | no-op, nothing changed: {page}"),
         ("invalid", "parity-broken", "", "repeat", "1 invalid"),
         ("refuted", "loss", "", "repeat", "1 refuted"),
         ("inconclusive", "tie", "", "distinguish", "1 tie"),

@@ -153,6 +153,15 @@ def test_a_run_that_kb_left_open_is_not_dead():
     assert "swizzle=11" in dead and "swizzle=9" not in dead and "swizzle=10" not in dead
 
 
+def test_of_what_kb_measured_only_what_speaks_against_a_lever_is_dead():
+    """Neither what misuse made invalid nor what stayed inconclusive failed; what broke in its checks did, and a tie is decided."""
+    outcomes = (("invalid", "protected-file"), ("invalid", "checks-failed"), ("inconclusive", "not-fired"), ("inconclusive", "tie"), ("refuted", "falsified"))
+    runs = [run(n, verdict, title=f"swizzle={n}", rate=None, front=f"decision: revert\nrule: {rule}\nmeasured: 1:a\n") for n, (verdict, rule) in enumerate(outcomes, 9)]
+    dead = texts(state_of([*TRAIL, *runs], target="engine").parts["dead"])
+    assert [n for n in range(9, 14) if f"v{n:03}~" in dead] == [10, 12, 13]
+    assert [r.failed for r in runs] == [False, True, False, False, True]
+
+
 def test_a_lead_says_who_asked_until_a_run_takes_it_up():
     lead = state_of(TRAIL, target="engine").parts["leads"][0].text
     assert lead.startswith("v007~") and "Overlap the copy of the next tile" in lead

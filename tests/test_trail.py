@@ -434,7 +434,7 @@ def test_a_plateau_counts_runs_since_the_frontier_moved_by_a_percent():
 def test_what_matters_of_a_loss_or_by_the_least_effect_of_a_target_moves_its_frontier_too():
     fine = [run(0, 10.0, "baseline"), run(1, 9.97), run(2, 11.0, "refuted")]
     learnt = [replace(e, metrics=(Metric("val_bpb", e.metrics[0].value, "", "lower"),)) for e in fine]
-    ruled = [replace(e, ruled=True) for e in fine]
+    ruled = [replace(e, rule="supported") for e in fine]
     counted = [progress_of(tried, target="t", variant="", metric=metric_of(tried)).plateau for tried in (fine, learnt, ruled)]
     assert counted == [2, 1, 1]
 

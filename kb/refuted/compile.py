@@ -18,7 +18,7 @@ from kb.refuted.naming import subject_of
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.statement import RunAim, Statement
 from kb.run.record import Lever
-from kb.schema import FAILED, Verdict, place_of, type_of_folder
+from kb.schema import BROKEN, FAILED, Verdict, place_of, type_of_folder
 from kb.store import Kept, digest_of, row_of
 from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
@@ -47,8 +47,6 @@ _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
 _READ = frozenset(Verdict) - {Verdict.OTHER}
 # Statements that only ask for a look: of what failed as well as not, and of what may never have been run.
 _ASKING = {"attempt": "tried", "declined": "unread", "remark": "unread"}
-# Invalid by what the change itself broke; any other invalid run that kb measured says nothing about its lever.
-_BROKEN = frozenset(("checks-failed", "parity-broken"))
 
 
 def cards_of(
@@ -138,7 +136,7 @@ def is_failure(e: Facts, run: RunAim) -> bool:
         return (
             e.verdict.canonical in (Verdict.REFUTED, Verdict.CRASH)
             or e.verdict.canonical is Verdict.INVALID
-            and run.rule in _BROKEN
+            and run.rule in BROKEN
         )
     return (
         e.verdict.canonical in FAILED
@@ -201,7 +199,7 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
         number=e.number,
         title=title,
         claim=cut(claim, _LONGEST_CLAIM),
-        because=cut(_SAYS_VERDICT.sub("", because) or because, _LONGEST_BECAUSE),
+        because=cut(reason_in(because), _LONGEST_BECAUSE),
         delta=_delta_in(e.title) or _delta_in(because),
         verdict=str(e.verdict.canonical) if e.verdict.canonical in _READ else "",
         levers=_main(aim),
@@ -211,6 +209,11 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
         or condition_of(aim.point, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
         aim=aim,
     )
+
+
+def reason_in(because: str) -> str:
+    """A reason without the verdict that it begins with."""
+    return _SAYS_VERDICT.sub("", because) or because
 
 
 def _claim_in(hypothesis: str) -> str:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.refuted.card import Card
-from kb.refuted.compile import cards_of, with_parents
+from kb.refuted.compile import cards_of, reason_in, with_parents
 from kb.refuted.rarity import Counts, counts_of, rarity_of
 from kb.refuted.statement import RunAim, Statement
+from kb.schema import BROKEN
 from kb.store import Kept, diff, digest_of, packed, replace_rows, row_of, value_of
-from kb.text import words_of
-from kb.trail import Moment, Trail
+from kb.text import cut, words_of
+from kb.trail import Facts, Moment, Trail
 
 if TYPE_CHECKING:
     from kb.graph import Graph
@@ -25,7 +26,7 @@ TABLES: tuple[str, ...] = (
     "create table card_frequency (target text primary key, aims integer not null, terms text not null) without rowid",
     # Who pulled a lever, failed or not: what the gate tallies.
     """create table attempt (key text not null, path text not null, target text not null, date text not null, serial integer not null, name text not null,
-    value text not null, verdict text not null, measured integer not null, settles text not null, primary key (key, path)) without rowid""",
+    value text not null, verdict text not null, left text not null, settles text not null, primary key (key, path)) without rowid""",
 )
 
 
@@ -43,6 +44,8 @@ class Deck:
         return tuple(c for c in self.cards if c.is_failure)
 
 
+# So much is told of what was wrong with a run.
+_LONGEST_WRONG = 160
 # What of a deck is kept run by run.
 KEPT = ("card",)
 
@@ -122,9 +125,18 @@ def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
             verdict = "tie"
         about = (e.path, e.target, e.date, e.number)
         for m in () if e.first else rare.pulls(run.aim, e.target).values():
-            outcome = (m.name, m.value, verdict, int(run.measured), run.settles)
-            rows.append((m.key, *about, *outcome))
+            rows.append((m.key, *about, m.name, m.value, verdict, *_left(e, run, verdict)))
     replace_rows(db, "attempt", rows)
+
+
+def _left(e: Facts, run: RunAim, verdict: str) -> tuple[str, str]:
+    """How a run that kb measured decides nothing of its levers (open, misuse, no-op; empty where it does), and what would settle it, or was wrong."""
+    if run.measured and verdict == "inconclusive":
+        return ("no-op", "") if run.rule == "no-op" else ("open", run.settles)
+    if run.measured and verdict == "invalid" and run.rule not in BROKEN:
+        because = " ".join(e.because.partition("Rule: ")[0].split())
+        return "misuse", cut(reason_in(because), _LONGEST_WRONG)
+    return "", ""
 
 
 def cards(

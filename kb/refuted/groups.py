@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 class LeverGroup:
     """One lever with all its attempts, oldest first: their pages, values as written and verdicts; why the newest came out so.
 
-    `open` are attempts that kb measured too coarsely to decide, each with what would `settle` it; `has_tie`: one of the same value was decided as no effect.
+    `open` are attempts that kb measured too coarsely to decide, each with what would `settle` it, `apart` those that were misuse (and what was wrong) or a
+    no-op; `has_tie`: one of the same value was decided as no effect.
     """
 
     lever: str
@@ -50,6 +52,11 @@ class LeverGroup:
     open: tuple[str, ...] = ()
     settle: tuple[str, ...] = ()
     has_tie: bool = False
+    apart: tuple[str, ...] = ()
+
+
+# What is said of attempts that tried nothing: the benchmark was not the parent's, or what was built was.
+_APART = {"misuse": "misuse", "no-op": "no-op, nothing changed"}
 
 
 def groups_of(
@@ -59,7 +66,7 @@ def groups_of(
     groups = []
     for move in moves:
         query, values = (
-            "select path, value, verdict, measured, settles from attempt where key = ?",
+            "select path, value, verdict, left, settles from attempt where key = ?",
             [move.key],
         )
         if target:
@@ -69,8 +76,8 @@ def groups_of(
         rows = db.execute(query + " order by date, serial, path", values).fetchall()
         if not rows:
             continue
-        newest = experiment(db, rows[-1][0])
-        coarse = [row for row in rows if row[3] and row[2] == "inconclusive"]
+        newest = experiment(db, rows[-1][0]) if rows[-1][3] not in _APART else None
+        coarse = [row for row in rows if row[3] == "open"]
         groups.append(
             LeverGroup(
                 move.name,
@@ -85,9 +92,14 @@ def groups_of(
                     verdict == "tie" and (same_value(value, move.value) or value == move.value)
                     for _, value, verdict, *_ in rows
                 ),
+                tuple(filter(None, starmap(_apart, rows))),
             )
         )
     return tuple(groups)
+
+
+def _apart(path: str, value: str, verdict: str, left: str, wrong: str) -> str:
+    return f"{_APART[left]}: {path}{f' ({wrong})' if wrong else ''}" if left in _APART else ""
 
 
 def answer_text(answer: "Answer", *, every: bool = False) -> str:
@@ -125,7 +137,8 @@ def _group_line(group: LeverGroup, differs: tuple[str, ...]) -> str:
         ("open, measured too coarsely", coarse),
     )
     noted = [f"{label}: {text}" for label, text in notes if text]
-    return " | ".join([f"{name}: pulled {len(group.paths)}x{values}: {tally}", *noted])
+    head = f"{name}: pulled {len(group.paths)}x{values}: {tally}"
+    return " | ".join([head, *noted, *group.apart])
 
 
 def _match_line(match: "Match", longest: int) -> str:

@@ -13,6 +13,7 @@ from kb import languages, regex
 from kb.languages import english_of, spellings
 from kb.schema.verdicts import (  # noqa: F401  Its words are asked for here.
     ADOPTED,
+    BROKEN,
     FAILED,
     OUTCOME_FIELDS,
     OUTCOME_LABELS,

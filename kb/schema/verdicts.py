@@ -19,6 +19,8 @@ class Verdict(StrEnum):
 
 
 FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
+# Rules of kb's own verdicts by which a run is invalid for what the change itself broke; any other such run was misused and says nothing of its lever.
+BROKEN = frozenset(("checks-failed", "parity-broken"))
 
 _DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
 _DENIALS = "|".join(languages.DENIALS)

@@ -146,7 +146,8 @@ class OpenSlice:
         )
 
     def failed(self, path: str) -> bool:
-        return self.view.standing(path).verdict in FAILED
+        facts = self.question.facts(path)
+        return facts.failed if facts else self.view.standing(path).verdict in FAILED
 
     def closed(self, *, id: str, step: str, mode: str) -> Slice:
         """The slice, parts in their fixed order."""

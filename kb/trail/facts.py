@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from kb.run.record import Lever, Metric
-from kb.schema import FAILED, Verdict
+from kb.schema import BROKEN, FAILED, Verdict
 from kb.store import row_of, value_of
 
 
@@ -81,8 +81,8 @@ class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
 
     `gain` is what its front matter states that it brought (0.01 is 1 %); `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
-    of a target, so it moves nothing, however it ends. `imported`: made from a line of another loop's log, which its title tells. `ruled`: kb gave
-    the verdict, by what its target says matters.
+    of a target, so it moves nothing, however it ends. `imported`: made from a line of another loop's log, which its title tells. `rule`: that by which
+    kb gave the verdict of a run that it measured.
     """
 
     path: str
@@ -111,7 +111,7 @@ class Facts:
     running: bool = False
     first: bool = False
     imported: bool = False
-    ruled: bool = False
+    rule: str = ""
     created: str = ""
     settings: tuple[Lever, ...] = ()
     point: str = ""
@@ -126,7 +126,9 @@ class Facts:
 
     @property
     def failed(self) -> bool:
-        return self.verdict.canonical in FAILED
+        """Whether it speaks against its lever, which a run that misuse made invalid does not."""
+        misused = self.verdict.canonical is Verdict.INVALID and self.rule not in ("", *BROKEN)
+        return self.verdict.canonical in FAILED and not misused
 
     def place(self, name: str) -> Place | None:
         """Where the page speaks of `name`: hypothesis, mechanism, predicted_signal, falsification, setup, results,

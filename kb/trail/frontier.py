@@ -110,7 +110,7 @@ def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) ->
         value = measured.value
         gain = None if best is None else gain_of(value, best, direction=direction)
         # What kb ruled to be a win is one by the least effect that its target states.
-        least = 0.0 if e.ruled and e.verdict.canonical is Verdict.SUPPORTED else usual
+        least = 0.0 if e.rule and e.verdict.canonical is Verdict.SUPPORTED else usual
         steps.append(Step(e.path, value, gain, gain is not None and not 0.0 < gain >= least))
         if best is None or (value > best) == (direction == "higher"):
             best = value

@@ -179,7 +179,7 @@ def _front_facts(page: Page) -> Facts:
         decision=canonical_decision(page.field("decision") or page.field("status")) or "",
         levers=stated_levers(stated),
         stated_levers=bool(stated),
-        ruled=bool(page.field("rule")),
+        rule=page.field("rule"),
         gain=share_in(page.field("gain")),
         primary=page.field("primary"),
         parent=page.field("parent") or page.field("baseline"),

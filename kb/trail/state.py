@@ -83,7 +83,7 @@ def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
     age = {e.path: at for at, e in enumerate(reversed(outcomes.runs))}
     judged = [e for e in outcomes.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
     rules = ((e, e.because.rpartition("Rule: ")[2].strip("`. ")) for e in judged)
-    decided = [e for e, rule in rules if rule not in _OPEN_RULES]
+    decided = [e for e, rule in rules if rule not in _OPEN_RULES and _is_decided(e)]
     families = []
     for name, group in families_of(decided, outcomes.names):
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
@@ -94,6 +94,11 @@ def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
         for place, line in enumerate(_tables(outcomes, e)):
             families.append((-1 / (2 + age[e.path] + place), line))
     yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
+
+
+def _is_decided(e: Facts) -> bool:
+    """Whether a run says something of its lever; of those that kb measured some say nothing."""
+    return e.failed or kept(e) or e.rule in ("", "tie")
 
 
 def _family(outcomes: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
