@@ -600,6 +600,18 @@ def test_what_kb_measured_is_a_card_only_where_it_says_something_of_the_lever(ma
     assert told.format(page=next(iter(made))) in answer_text(answer)
 
 
+def test_how_a_run_ended_is_no_because_until_somebody_says_why(make_base):
+    (page, text), *_ = measured("crash", "crash").items()
+    ended = text.replace("Ruled.", "Crash: the change did not measure: it exited with 139: Segmentation fault.")
+    lesson = ended.replace("measured:", 'because: "the stack overflows, for the tile lies on it"\nmeasured:')
+    for name, content in (("silent", ended), ("explained", lesson)):
+        layout = make_base({page: content}, name)
+        build(layout)
+        because = asked(Gate(store.state(layout)), "Set `--tile=64`.").matches[0].because
+        assert because.startswith("not known; it ended so: it exited with 139: Segmentation fault") == (name == "silent"), because
+        assert ("exited with 139" in because) == (name == "silent")
+
+
 def test_declared_levers_of_other_names_and_other_values_are_told_apart_whatever_the_words(make_base):
     page = "---\ntitle: Tile by 64\ntype: experiment\ntarget: t\nverdict: refuted\nlevers: [tile=64]\n---\n\n# Tile by 64\n\n## Hypothesis under test\n\n**Hypothesis:** It saves a quarter of the time.\n\n**Mechanism:** fewer stalls in the inner loop\n"
     layout = make_base({"wiki/experiments/t/2026-01-01-v001-tile-by-64.md": page})

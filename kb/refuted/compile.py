@@ -18,7 +18,7 @@ from kb.refuted.naming import subject_of
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.statement import RunAim, Statement
 from kb.run.record import Lever
-from kb.schema import BROKEN, FAILED, Verdict, place_of, type_of_folder
+from kb.schema import BROKEN, FAILED, UNMEASURED, Verdict, place_of, type_of_folder
 from kb.store import Kept, digest_of, row_of
 from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
@@ -187,6 +187,10 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
     alone = len(first) >= 30 or first.rstrip(".").lower() == title.rstrip(".").lower()
     claim = first if first and alone else f"{title}: {first}" if first else title
     because = " ".join(e.because.split())
+    reason = reason_in(because)
+    # How a run ended is no reason: that is for somebody to say.
+    if run.measured and reason.startswith(UNMEASURED):
+        reason = f"not known; it ended so: {reason.removeprefix(UNMEASURED)}"
     place = e.place("verdict")
     return Card(
         id=e.path,
@@ -199,7 +203,7 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
         number=e.number,
         title=title,
         claim=cut(claim, _LONGEST_CLAIM),
-        because=cut(reason_in(because), _LONGEST_BECAUSE),
+        because=cut(reason, _LONGEST_BECAUSE),
         delta=_delta_in(e.title) or _delta_in(because),
         verdict=str(e.verdict.canonical) if e.verdict.canonical in _READ else "",
         levers=_main(aim),

@@ -8,6 +8,7 @@ from kb.run.interval import Interval
 from kb.run.noise import LEAST_REPEATS, Spread
 from kb.run.quantity import number_text
 from kb.run.record import Falsification
+from kb.schema import UNMEASURED
 from kb.text import numbers_in
 
 
@@ -88,7 +89,7 @@ def crashed(e: Evidence) -> str:
     if e.crash:
         then = "; mend it, or what the target page says of it, and measure with `run --again`"
         return (
-            f"the change did not measure: {e.crash}"
+            f"{UNMEASURED}{e.crash}"
             if e.has_parent
             else f"the benchmark did not measure: {e.crash}{then}"
         )

@@ -19,6 +19,7 @@ from kb.schema.verdicts import (  # noqa: F401  Its words are asked for here.
     OUTCOME_LABELS,
     RUNNING,
     UNDONE,
+    UNMEASURED,
     Verdict,
     answered_verdict,
     canonical_decision,

@@ -21,6 +21,8 @@ class Verdict(StrEnum):
 FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
 # Rules of kb's own verdicts by which a run is invalid for what the change itself broke; any other such run was misused and says nothing of its lever.
 BROKEN = frozenset(("checks-failed", "parity-broken"))
+# What kb writes of a change that crashed, before how it ended.
+UNMEASURED = "the change did not measure: "
 
 _DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
 _DENIALS = "|".join(languages.DENIALS)
