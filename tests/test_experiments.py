@@ -1025,6 +1025,28 @@ def test_an_export_gives_the_verdict_that_took_the_place_of_the_filed_one(loop):
     assert cli.main(["export", "leaderboard", "--target", "parser"]) == 0 and "| 1 | 1 | 90.0 |" in loop.capsys.readouterr().out
 
 
+def test_a_first_measurement_of_another_variant_is_no_gain_over_the_others_and_its_own_frontier(loop):
+    path = loop.open("a=1", *SEEN)
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    loop.closed(path)
+    base = loop.run("open", "--target", "parser", "--baseline", "--variant", "small", "--date", "2026-05-03").stdout.strip()
+    loop.run("run", base, "--commit", loop.commit(to(40)))
+    assert loop.closed(base)["verdict"] == "baseline"
+
+    def frontier(*words: str) -> str:
+        loop.capsys.readouterr()
+        assert cli.main(["load", *words, "--target", "parser"]) == 0
+        return next(line for line in loop.capsys.readouterr().out.splitlines() if "> frontier" in line)
+
+    assert "v001 (" in frontier("resume") and "+10.0 % over its parent" in frontier("resume")
+    small = frontier("hypothesis", "--variant", "small", "--query", "save time")
+    assert "frontier small: v002 (" in small and "over" not in small
+    other = loop.open("b=1", "--expect", "=80$", parent=path)
+    loop.run("run", other, "--commit", loop.commit(to(80), start=stub_at(loop.layout, path).page.field("code")))
+    loop.closed(other)
+    assert "v002 (" in frontier("hypothesis", "--variant", "small", "--query", "save time") and "v003 (" in frontier("resume")
+
+
 def test_a_gain_in_times_is_no_percentage(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(8600)))

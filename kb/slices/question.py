@@ -151,9 +151,11 @@ class Question:
     @property
     def state_unasked(self) -> "State":
         """The same whatever is asked: no page is ranked for it."""
-        return self.view.once("state", self.target, self._state)
+        measured = any(f.rule and f.variant == self.variant for f in self.earlier)
+        variant = self.variant if measured else ""
+        return self.view.once("state", (self.target, variant), lambda: self._state(variant))
 
-    def _state(self) -> "State":
+    def _state(self, variant: str) -> "State":
         from kb.trail.state import state_of
 
         metric = trail.metric_named(self.page) if self.page else ""
@@ -165,7 +167,8 @@ class Question:
             and self.view.sees(w.path)
             and not any(w.subject in line for line in self.view.gained(w.path))
         ]
-        return state_of(self.earlier, lessons, self.kin, target=self.target, stated=metric)
+        about = {"target": self.target, "stated": metric, "variant": variant}
+        return state_of(self.earlier, lessons, self.kin, **about)
 
     @cached_property
     def kin(self) -> dict[str, float]:

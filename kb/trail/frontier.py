@@ -131,6 +131,11 @@ def parents_of(experiments: Sequence[Facts]) -> dict[str, str]:
     return parents
 
 
+def _own_point(e: Facts) -> str:
+    """Where a run says that it was measured: a variant that kb measured is a point of its own, whatever the page says beside."""
+    return e.rule and e.variant or e.point
+
+
 def points_of(experiments: Sequence[Facts], metric: Metric | None = None) -> dict[str, str]:
     """Where each run was measured, by path: its size of work, and the run since which the loop counts anew, if it does.
 
@@ -148,7 +153,7 @@ def points_of(experiments: Sequence[Facts], metric: Metric | None = None) -> dic
         usual = max(reversed(stated[-_HABIT:]), key=stated[-_HABIT:].count, default="")
         parent = parents.get(e.path, "")
         # A size that was handed on goes before one that was guessed.
-        size = e.point or next((s for p in (parent, *e.cites) if (s := known.get(p))), "")
+        size = _own_point(e) or next((s for p in (parent, *e.cites) if (s := known.get(p))), "")
         known[e.path] = size
         size = sizes[e.path] = size or sizes.get(parent) or usual
         stated += [e.point] if e.point else []

@@ -222,12 +222,17 @@ def state_of(
     *,
     target: str,
     stated: str = "",
+    variant: str = "",
     of: Iterable[StatePart] = (),
 ) -> State:
     """State of a target (`of` it some parts) from its runs in trail order and from what other targets' runs teach; `stated` is the metric that
-    its page names, `kin` how near those targets are.
+    its page names, `kin` how near those targets are; the frontier of a `variant` goes first.
     """
-    outcomes = Outcomes(runs, frontiers_of(runs, stated=stated), lessons=lessons, kin=kin or {})
+    frontiers = sorted(
+        frontiers_of(runs, stated=stated),
+        key=lambda f: variant not in ("", f.run.variant),
+    )
+    outcomes = Outcomes(runs, frontiers, lessons=lessons, kin=kin or {})
     parts = {part.name: tuple(part.lines(outcomes)) for part in of or STATE_PARTS}
     return State(target, outcomes.frontiers, parts)
 
