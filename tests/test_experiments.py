@@ -1016,6 +1016,7 @@ def test_an_export_gives_the_verdict_that_took_the_place_of_the_filed_one(loop):
     loop.run("run", path, "--commit", loop.commit(to(90)))
     assert loop.closed(path)["verdict"] == "supported"
     assert cli.main(["export", "leaderboard", "--target", "parser"]) == 0
+    assert "rule supported had said: time_ms is 90" in loop.run("close", path, "--dry-run", "--overrule", "invalid", "--reason", "the input was cut").stdout
     loop.closed(path, "--overrule", "invalid", "--reason", "the input was cut")
     loop.capsys.readouterr()
     assert cli.main(["export", "leaderboard", "--target", "parser"]) == 2 and "nothing was kept" in loop.capsys.readouterr().err

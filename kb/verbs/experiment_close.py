@@ -92,5 +92,6 @@ def _text(r: Closed) -> str:
     by_hand = " (overruled by hand)" if r.overruled else ""
     stays = " as before, with a note below the sealed text" if r.superseded == r.verdict else ""
     then = stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
-    lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, r.hint)
+    rule = f"rule {r.rule}{' had said' if r.overruled else ''}: {r.reason}"
+    lines = (f"{r.verdict}{then}", rule, r.path, r.hint)
     return "\n".join(filter(None, lines))
