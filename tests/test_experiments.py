@@ -650,7 +650,7 @@ def test_repeats_that_leave_a_filed_verdict_open_are_told_by_page_list_and_what_
     newest = f"5 runs of each side; about {again['more']} more samples of each side would decide"
     assert note.startswith("> 2026-05-02 supersedes verdict: inconclusive, because") and newest in note and cli.main(["lint"]) == 0
     value = re.search(r"time_ms is ([\d.]+) ", again["reason"])[1]
-    assert loop.run("list").stdout.rstrip().endswith(f"time_ms {value} ({percent(again['gain'])})") and value not in filed
+    assert loop.run("list").stdout.rstrip().endswith(f"time_ms {value} ({percent(again['gain'])})") and f"is {value} " not in filed
     state = loop.page("indexes/state/parser.md")
     assert f"{100 * again['gain']:+.1f} %" in state and stub_at(loop.layout, path).facts.metric("time_ms").value == float(value)
     loop.capsys.readouterr()
