@@ -115,7 +115,6 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if collecting:
-            gc.freeze()  # What was made need not be looked through now either.
             gc.enable()
 
 
