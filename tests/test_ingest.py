@@ -953,6 +953,12 @@ def test_what_somebody_read_of_a_proposal_beside_failures_goes_before_nearness(b
     page_file.write_text(page_file.read_text().replace("Blocked clause elimination", "Another thing"))
     build(layout)
     assert asked("again")["outcome"] == "clear", "a page that changed was not read"
+    kb_command("ingest", "--task", "repeat", "again.md", cwd=layout.root)
+    (packet,) = queue.queued(layout)
+    assert settled(layout, packet, '{"pages": []}').state == "answered"
+    answer = asked("again")
+    assert answer["outcome"] == "clear" and not any(m["reader"] for m in answer["matches"]), "and what it was read as is gone"
+    assert "name their files" in kb_command("ingest", "--task", "repeat", cwd=layout.root, ok=(2,)).stderr
 
 
 def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_rules_read(base, kb_command):

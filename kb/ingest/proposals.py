@@ -33,8 +33,7 @@ def repeat_packets(
     where all of that was read before.
     """
     near, others = Gate(db, layout).unread(proposal)
-    text = proposal.text
-    material = [Excerpt(PROPOSAL, name, 0, len(text), text)]
+    material = [Excerpt(PROPOSAL, name, 0, len(proposal.text), proposal.text)]
     for path, cards in grouped((c.evidence, c) for c in near).items():
         shown = "\n\n".join(map(_card_text, cards))
         material.append(Excerpt(path, cards[0].target, 0, len(shown), shown))
@@ -112,10 +111,11 @@ def file_read(
 ) -> str:
     """Put a reading on file, with the cards that its packet showed. Returns its path."""
     text, pages = packet_read.material[0].text, pages_shown(passages_of(packet_read))
-    shown = tuple(
-        card.matter
+    readings = {r.page: r for r in reading.pages}
+    cards = {
+        card.matter: readings.get(card.evidence)
         for card in cards_at(db, pages)
         if _shows(pages[card.evidence].captured.text, card)
-    )
+    }
     wording = wording_of(aim_of_proposal(text), text)
-    return file_reading(layout, wording, proposal=text, shown=shown, reading=reading)
+    return file_reading(layout, wording, proposal=text, cards=cards)

@@ -29,7 +29,7 @@ from kb.refuted.naming import ShortForms, name_of_run, short_forms
 from kb.refuted.rarity import Counts, Rarity
 from kb.refuted.scope import acknowledged, scope_diff
 from kb.run.record import Lever
-from kb.source import CardReading, FiledReading, reading_of
+from kb.source import FiledReading, reading_of
 from kb.store import Layout, digest_of, value_of
 from kb.text import in_digits, words_of
 from kb.trail import Moment, experiment, moment, targets
@@ -60,13 +60,9 @@ class _Question:
     forms: ShortForms
     filed: FiledReading | None
 
-    def reading(self, card: Card) -> CardReading | None:
-        """What is on file of a card beside this proposal; without a relation where it was shown, and is neither repeated nor near."""
-        if self.filed is None or card.matter not in self.filed.shown:
-            return None
-        page = card.evidence
-        other = CardReading(page=page, relation="", quote="", proposal_quote="", because="")
-        return next((r for r in self.filed.reading.pages if r.page == page), other)
+    def is_read(self, card: Card) -> bool:
+        """Whether somebody read a card, as it is now, beside this proposal."""
+        return self.filed is not None and card.matter in self.filed.cards
 
     def kinship(self, target: str) -> float:
         """How much a card of a target counts."""
@@ -132,7 +128,7 @@ class Gate:
             f"kb1-{outcome}-{digest_of(json.dumps(content, ensure_ascii=False))}",
             matches,
             groups,
-            len(question.filed.shown) if question.filed else 0,
+            len(question.filed.cards) if question.filed else 0,
         )
 
     def unread(self, proposal: Proposal) -> tuple[list[Card], list[Card]]:
@@ -142,9 +138,7 @@ class Gate:
         known = {card.id for card in near}
         listed = cards(self.db, target=question.target or None, before=question.at)
         others = [c for c in listed if c.id not in known]
-        near, others = (
-            [c for c in listed if question.reading(c) is None] for listed in (near, others)
-        )
+        near, others = ([c for c in part if not question.is_read(c)] for part in (near, others))
         return near, others
 
     def _question(self, proposal: Proposal) -> _Question:
@@ -165,7 +159,11 @@ class Gate:
         meetings = (_as_read(question, self._meeting(question, *near)) for near in ranked)
         return sorted(
             meetings,
-            key=lambda m: (m.card.status in ("tried", "reopened"), -m.score, m.card.evidence),
+            key=lambda m: (
+                m.card.status in ("tried", "reopened") and not m.is_same,
+                -m.score,
+                m.card.evidence,
+            ),
         )
 
     def _counts(self, target: str) -> Counts:
@@ -219,7 +217,8 @@ class Gate:
 
     def _near_by_reading(self, question: _Question, earlier: str) -> list[tuple[int, str]]:
         """Cards of the pages that a reader calls near, whatever words they share."""
-        pages = [r.page for r in question.filed.reading.pages] if question.filed else []
+        readings = question.filed.cards.values() if question.filed else ()
+        pages = sorted({reading.page for reading in readings if reading})
         query = f"select number, target from card where evidence in ({','.join('?' * len(pages))}){earlier}"
         return self.db.execute(query, [*pages, *(question.at or ())]).fetchall() if pages else []
 
@@ -274,10 +273,11 @@ def _as_read(question: _Question, met: _Meeting) -> _Meeting:
     """A meeting as somebody read it, if he did; of the same words twice there is nothing to read. Where he finds nothing in common, and the proposal says that it changes what the card did, that is
     asked about all the same.
     """
-    card, reading = met.card, question.reading(met.card)
-    if reading is None or met.is_same:
+    card = met.card
+    if met.is_same or not question.is_read(card):
         return met
-    if not reading.relation:
+    reading = question.filed.cards[card.matter]
+    if reading is None:
         mine = question.pulls.get(met.lever.key) if met.lever else None
         stands = met.decides and met.kind == "same-value" and mine is not None and mine.is_moved
         return replace(met, kind="similar", decides=stands, speaks=False)

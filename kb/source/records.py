@@ -86,11 +86,10 @@ class ProposalReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class FiledReading(msgspec.Struct, frozen=True, kw_only=True):
-    """Digests of the cards that were `shown` beside a proposal, and what was read of them."""
+    """What was read of each card that was shown beside a proposal, by the digest of the card; None where it is neither the same nor near."""
 
     proposal: str
-    shown: tuple[str, ...]
-    reading: ProposalReading
+    cards: dict[str, CardReading | None]
 
 
 def path_of_reading(wording: str) -> str:
@@ -104,15 +103,12 @@ def reading_of(layout: Layout, wording: str) -> FiledReading | None:
 
 
 def file_reading(
-    layout: Layout, wording: str, *, proposal: str, shown: tuple[str, ...], reading: ProposalReading
+    layout: Layout, wording: str, *, proposal: str, cards: dict[str, CardReading | None]
 ) -> str:
-    """Put a reading on file, beside what was read of the proposal before. Returns its path."""
+    """Put a reading on file, beside what was read of other cards before. Returns its path."""
     held = reading_of(layout, wording)
-    named = {p.page for p in reading.pages}
-    before = held.reading.pages if held else ()
-    pages = (*(p for p in before if p.page not in named), *reading.pages)
-    shown = tuple(sorted({*shown, *(held.shown if held else ())}))
-    filed = FiledReading(proposal=proposal, shown=shown, reading=ProposalReading(pages=pages))
+    cards = (held.cards if held else {}) | cards
+    filed = FiledReading(proposal=proposal, cards=dict(sorted(cards.items())))
     path = path_of_reading(wording)
     write(layout.at(path), to_json(filed, order=None))
     return path

@@ -66,6 +66,8 @@ def _packets(
                 passed_over.append(str(error))
         return tuple(packets), tuple(passed_over)
     if request.task == "repeat":
+        if not request.subject:
+            raise KbError("which proposals? name their files: kb ingest --task repeat FILE …")
         return tuple(
             p for name in request.subject for p in _beside_failures(name, request, caller, db)
         ), ()

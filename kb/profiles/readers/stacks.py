@@ -47,9 +47,8 @@ def _frame(text: str) -> _Frame:
     if match := PYTHON_FRAME.match(text):
         category = file_label(match["file"])
         return f"{match['name']} ({category})", category
-    return text[:-4] if text.endswith(_PERF_MARKS) else text, "[kernel]" if text.endswith(
-        "_[k]"
-    ) else ""
+    category = "[kernel]" if text.endswith("_[k]") else ""
+    return text[:-4] if text.endswith(_PERF_MARKS) else text, category
 
 
 def folded(stream: TextIO, label: str) -> Reading:
