@@ -1013,7 +1013,9 @@ def test_a_page_that_its_reader_calls_a_run_is_one_and_a_folder_names_its_pages(
     page.parent.mkdir(parents=True)
     page.write_text("# Bigger pool\n\nThe pool holds 4096 now. Frames are as slow as they were.\n")
     build(layout)
-    assert "1 packets" in kb_command("ingest", "--task", "normalise", "wiki/notes", "--estimate", cwd=layout.root).stdout
+    pages = len(list(layout.wiki.rglob("*.md")))
+    for folder, count in (("wiki/notes", 1), ("wiki/notes/", 1), (".", pages), ("wiki", pages)):
+        assert f"{count} packets" in kb_command("ingest", "--task", "normalise", folder, "--estimate", cwd=layout.root).stdout
     path = page.relative_to(layout.root).as_posix()
     settling.file_record(layout, path, PageRecord(what="a pool of 4096 bullets", verdict="refuted", verdict_quote="as slow as they were"))
     build(layout)

@@ -99,7 +99,7 @@ def _pages(name: str, caller: Caller, db: sqlite3.Connection) -> list[str]:
     page = caller.page(name)
     if page.endswith(".md"):
         return [page]
-    folder = caller.path(name).rstrip("/") + "/"
+    folder = f"{caller.path(name)}/".removeprefix("./")
     rows = db.execute(
         "select path from standing where substr(path, 1, ?) = ? order by path",
         (len(folder), folder),
