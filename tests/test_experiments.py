@@ -776,6 +776,31 @@ def test_a_filed_verdict_whose_evidence_is_completed_gets_a_note_below_the_seale
     assert loop.closed(path)["written"] == []
 
 
+def test_a_line_that_supersedes_a_verdict_without_a_receipt_is_a_finding_and_nobody_believes_it(loop, tmp_path):
+    path = loop.open("a=1", falsification="gain < -50%")
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--repeats", "2", "--most", "2")
+    loop.closed(path)
+    loop.run("run", path, "--more", "3")
+    loop.closed(path, *SEEN)
+    loop.closed(path, "--overrule", "inconclusive", "--reason", "the machine was hot")
+    whole = loop.page(path)
+    assert cli.main(["lint"]) == 0
+    won, cooled = (line for line in whole.splitlines() if line.startswith("> "))
+    bare = "> 2026-05-03 supersedes verdict: supported, because I say so"
+    for forged in (bare, won, cooled.replace("2026-05-02", "2026-05-03"), f"{bare} (evidence 1:ab, receipt kb1-note-0123456789abcdef)"):
+        (loop.layout.root / path).write_text(f"{whole}\n{forged}\n")
+        loop.capsys.readouterr()
+        assert cli.main(["lint", "--all"]) == 1
+        line = len(whole.splitlines()) + 2
+        assert f"{line}  error  filed-changed         a line that takes the verdict's place without a receipt of its own" in loop.capsys.readouterr().out, forged
+        assert stub_at(loop.layout, path).facts.verdict.canonical == "inconclusive", forged
+    for below in ("## Verdict\n\nSupported.", "Supported after all."):
+        (loop.layout.root / path).write_text(f"{whole}\n{below}\n")
+        assert cli.main(["lint"]) == 1
+    (loop.layout.root / path).write_text(f"{whole}\n## Note 2026-05-04\n\nA remark.\n")
+    assert cli.main(["lint"]) == 0
+
+
 def test_a_lesson_of_a_page_that_is_filed_is_kept_as_a_note_below_it(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(120)))

@@ -32,7 +32,7 @@ BUDGETS = {
     "lint": 1211,  # +2: names in wikis of wikilinks. +113: what the hypothesis index and the profile index may hold.
     "indexes": 1057,
     "ingest": 1263,  # +88: proposals beside what failed. +2: a page whose claims are written anew. +6: a lease of a process that has ended, what a ceiling of money stopped. +6: what a second reader is shown, and when it is asked again. +21: what rested on a source that went; quantities by rule.
-    "page": 1261,  # +3: what a pool sends back. +11: a managed block that goes. +27: days in any spelling, pages that tell of several tries. +21: pages that declare a run, mathematics.
+    "page": 1273,  # +12: lines that take a verdict's place without a receipt. +3: what a pool sends back. +11: a managed block that goes. +27: days in any spelling, pages that tell of several tries. +21: pages that declare a run, mathematics.
     "run": 1090,  # +11: the gain that a sentence of kb states, in times too. +1: words of names. +10: reasons that say that a run broke or was stopped, words that only compare.
     "claims": 1289,  # +16: who writes in a thread, whom he quotes, the head of a row, whole code in a mark. +20: a quote in its place, for who reads it. +10: a page that moves takes its claims along without a change to what they quote. +9: claims follow a page that moves. +26: a name, count or unit in the place of another, shares, exceptions, denials that a claim adds. +1: what was withdrawn says where it stood. +24: heads that count rows; what advises; clauses that leave out what they share; tables without outer marks.
     "harness": 731,

@@ -4,12 +4,13 @@ The receipt binds day, verdict and reason to the seal of the page, so that a not
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb.store import digest_of
 
 _NOTE = re.compile(
-    r"^> (\d{4}-\d{2}-\d{2}) supersedes verdict: ([a-z]+), because (.+?) \(evidence (\S+), receipt kb1-note-([0-9a-f]{16})\)[ \t]*$",
+    r"^> (\d{4}-\d{2}-\d{2}) supersedes verdict:(?: ([a-z]+), because (.+?) \(evidence (\S+), receipt kb1-note-([0-9a-f]{16})\)[ \t]*|.*)$",
     re.MULTILINE,
 )
 
@@ -34,10 +35,21 @@ def to_note(note: Superseding, *, seal: str) -> str:
 
 def superseding(text: str, *, seal: str) -> tuple[Superseding, ...]:
     """Later verdicts of a page with this seal, in order; notes without a receipt of their own are only remarks."""
-    notes = (
-        ((Superseding(m[1], m[2], m[3], m[4]), m[5]) for m in _NOTE.finditer(text)) if seal else ()
-    )
-    return tuple(note for note, receipt in notes if receipt == _receipt(note, seal))
+    return tuple(note for _, note in _notes(text, seal) if note)
+
+
+def unreceipted(text: str, *, seal: str) -> tuple[int, ...]:
+    """Lines that read as such a note and are not `close`'s: their receipt is missing, another's, or that of an earlier line."""
+    return tuple(line for line, note in _notes(text, seal) if not note)
+
+
+def _notes(text: str, seal: str) -> Iterator[tuple[int, Superseding | None]]:
+    known = set[str]()
+    for m in _NOTE.finditer(text) if seal else ():
+        note = Superseding(m[1], m[2], m[3], m[4]) if m[5] else None
+        own = note and m[5] == _receipt(note, seal) and m[5] not in known
+        known.add(m[5])
+        yield text.count("\n", 0, m.start()) + 1, note if own else None
 
 
 def _receipt(note: Superseding, seal: str) -> str:
