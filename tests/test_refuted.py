@@ -944,3 +944,35 @@ def test_prose_without_a_name_or_a_figure_and_what_notes_turn_down_unmeasured_on
 def test_beside_a_heading_that_lists_what_the_name_of_the_page_says_other_headings_are_no_items():
     text = "# Tried\n\n## How we measure\n\nTwice.\n\n## What did not work\n\n- Wide tiles: 4 % slower\n\n## What we learnt\n\nMeasure first.\n"
     assert [s[3] for s in said(text, "wiki/negative-results.md")] == ["Wide tiles: 4 % slower"]
+
+
+def test_most_headings_of_a_list_of_failures_say_whether_they_are_groups_or_items():
+    entry = "\n- **What:** it was in.\n- **Why dropped:** no gain.\n"
+    text = (
+        "# Dead ends — ruled-out approaches\n\nApproaches that were tried and did not work. See what is next.\n\n> They can be revived.\n\n"
+        f"## Tracking (all lost to the filter)\n\nEach was a further cost term.\n\n### Appearance cost\n{entry}\n### Turn penalty\n{entry}\n"
+        f"## Shapes\n\n### Boundary model\n{entry}\n## How entries are written\n\n1. Name the symbol.\n2. Say what it cost.\n"
+    )
+    assert [s[3] for s in said(text, "wiki/dead_ends.md")] == ["Appearance cost", "Turn penalty", "Boundary model"]
+
+
+def test_where_a_list_is_introduced_as_measured_and_lost_every_entry_failed_that_does_not_say_it_is_open():
+    lost = [
+        "A finer grid: best x0.86 at 16k creatures.",
+        "Sixteen general workers, or eight beside a healthy device of the other kind: 129,792 creatures/s against 137,824.",
+        "Grouping four muscles: no change.",
+        "Half the rate: elites kept 38 % of it.",
+    ]
+    text = (
+        "# Rejected ideas\n\nEach idea was measured and lost. Do not redo one.\n\n## Search\n\n"
+        f"- {lost[0]}\n- {lost[1]}\n- Not measured, no verdict: deep grids, racing.\n\n## Speed\n\n- {lost[2]}\n- {lost[3]}\n"
+    )
+    assert [s[3] for s in said(text, "wiki/rejected.md")] == lost
+    # What is only left out was perhaps never run.
+    left_out = text.replace("Each idea was measured and lost.", "Ideas for later.")
+    assert {s[0] for s in said(left_out, "wiki/rejected.md")} == {"declined"}
+
+
+def test_a_heading_of_what_was_not_rejected_heads_no_failures():
+    text = "# Dead ends\n\n## Parked (not rejected, only later)\n\n- Overlay mesh: a seam only.\n"
+    assert said(text, "wiki/dead-ends.md") == []

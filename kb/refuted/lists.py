@@ -17,7 +17,7 @@ from kb.refuted.intent import is_known
 from kb.refuted.moves import plain_words
 from kb.refuted.statement import ADVICE, CROSSES, MOST, REASONS, is_short, reports_failure
 from kb.schema import heading_kind, outcome_verdict
-from kb.text import words_of
+from kb.text import sentences_of, words_of
 from kb.text.reports import ReportKind, names_failures, report_of
 from kb.trail.outline import passages_of
 
@@ -38,7 +38,7 @@ _TURNED_DOWN = regex(
 # Headings that only tell where to look, how, or what is still open.
 _is_no_list = lru_cache(maxsize=4096)(
     re.compile(
-        r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
+        r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|rejected|buried|dead|failed)",
         re.IGNORECASE,
     ).search
 )
@@ -62,7 +62,7 @@ def mode_of(title: str) -> str:
 
 
 class ListPart(NamedTuple):
-    """A heading (none before the first) with the blocks behind it, by their places, and what it says of them (`mode`).
+    """A heading (none before the first) with the blocks behind it, by their places, and what it says of them (`mode`: failed, all-failed, turned-down or nothing).
 
     kind: list (each entry is an item), loose (each that reports a failure), item (of the list above), inside (of an item), section (tells of one thing), closed (tells of no
     failure), or none. `leads` are the lines of its paragraphs that a name leads.
@@ -84,7 +84,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
     name, titles = _name_of(page), [*map(blocks.__getitem__, heads)]
     labels, parts = _labels_in(document, name), _part_lines(titles, name)
-    mode, level, items, outcome, anchor = "", 0, 0, 0, ""
+    mode, level, items, groups_to, outcome, anchor = "", 0, 0, 0, 0, ""
     groups: deque[set[str]] = deque(maxlen=MOST)
     for n, (at, stop) in enumerate(pairwise((*heads, len(blocks)))):
         head, title, below = blocks[at], blocks[at].plain, blocks[at + 1 : stop]
@@ -94,19 +94,26 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         outcome = head.level if heading_kind(title) == "outcome" else outcome
         # In a section that tells the outcome of one try every heading tells of that one.
         opens = "" if head.level == outcome > 2 else _opening(head, name, apart=bool(mode))
-        items = min(items, max(head.level, level + 1))
+        items = max(min(items, max(head.level, level + 1)), groups_to * bool(mode))
         deeper, behind = _deeper(titles[n : n + _MOST_PARTS])
         # Of what stands in no list nobody asks for its shape.
         leads, grouped, has_prose = _shape(below * any((mode, opens)), labels, deeper, parts)
         failed = all((mode, not leads)) and reports_failure(title)
         items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
-            mode, level, items = opens, head.level, head.level + 1
+            mode, level, items = _mode_of_all(opens, below), head.level, head.level + 1
+            groups_to = _items_below_groups(titles[n : n + _MOST_PARTS], parts)
         kind = _kind_of(head, mode, head.level + 1 if opens else items, parts)
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
         groups.extend(map(set, map(words_of, [title] * bool(mode))))
-        # A list without fields may be of anything, unless its heading says what it came to.
-        kind = "loose" if (kind, has_prose or failed) == ("item", False) else kind
+        kind = _by_shape(
+            kind,
+            below,
+            labels,
+            all_failed=(mode, failed) == ("all-failed", False),
+            tells=has_prose or failed,
+            ungrouped=not deeper and level < head.level < groups_to,
+        )
         # What its own headings hold is all that an item without prose says.
         end = end if below else {"item": min(behind, page.lines + 1)}.get(kind, end)
         own = _mode_below(kind, mode, below)
@@ -132,6 +139,47 @@ def _opening(head: Block, name: str, *, apart: bool = False) -> str:
     subject, _, end = title.rpartition(" — ")
     title = subject if subject and outcome_verdict(end) else title
     return alone and mode_of(title) or mode_of(name * (head.level == 1))
+
+
+def _mode_of_all(opens: str, below: Sequence[Block]) -> str:
+    """What a list is of: all-failed where what introduces it says so ("Each idea was measured and lost")."""
+    opening = next((b.plain for b in below if b.kind == "paragraph" and not b.depth), "")
+    return "all-failed" if reports_failure("".join(sentences_of(opening)[:1])) else opens
+
+
+def _items_below_groups(heads: Sequence[Block], parts: Set[int]) -> int:
+    """The level of the items below the first of some headings, where most of those right below it hold others that are no parts of one thing;
+    else 0.
+    """
+    below, level = _deeper(heads)[0], heads[0].level + 1
+    inner = [_deeper(below[n:])[0] for n, b in enumerate(below) if b.level == level]
+    groups = [any(not _is_part(b) and b.line not in parts for b in held) for held in inner]
+    return (level + 1) * (len(groups) > 1 and 2 * sum(groups) > len(groups))
+
+
+def _by_shape(
+    kind: str,
+    below: Sequence[Block],
+    labels: Mapping[int, bool],
+    *,
+    all_failed: bool,
+    tells: bool,
+    ungrouped: bool,
+) -> str:
+    """The kind of a heading: a list without fields may be of anything, unless its heading says what it came to (`tells`) or what introduces
+    all does; so may what stands `ungrouped` beside groups.
+    """
+    if kind == "item" and all_failed and _is_bare_list(below, labels):
+        return "list"
+    return "loose" if ungrouped or kind == "item" and not tells else kind
+
+
+def _is_bare_list(below: Sequence[Block], labels: Mapping[int, bool]) -> bool:
+    """Whether a heading holds nothing but a list of several entries, most of which are no fields."""
+    entries = [b for item, b in pairwise(below) if item.kind == "item" and item.level == 1]
+    fields = sum(labels.get(b.line) is False for b in entries)
+    alone = all(b.depth or b.kind == "list" for b in below)
+    return alone and 2 * fields < len(entries) > 1
 
 
 def _deeper(heads: Sequence[Block]) -> tuple[list[Block], float]:
@@ -247,7 +295,7 @@ def _as_group(
         kind == "list"
         and deeper
         and not named
-        and {b.kind for b in below} - {"rule"} == {"paragraph"}
+        and {"item", "table"}.isdisjoint(b.kind for b in below)
     ):
         return "closed"
     return "closed" if any(_names_all(b, groups) for b in below if b.rows) else kind

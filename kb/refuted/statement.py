@@ -360,7 +360,11 @@ def _shown(cell: str, head: str) -> str:
 def _has_lost(text: str, mode: str, gained: float | None, *, compared: bool) -> bool:
     """Whether a row of which no cell says so failed: by the heading that it stands below, or in notes by its figures."""
     return (gain := gained or 0.0) <= 0 and (
-        mode == "failed" or mode == "turned-down" and reports_failure(text) or compared and gain < 0
+        mode.endswith("failed")
+        or mode == "turned-down"
+        and reports_failure(text)
+        or compared
+        and gain < 0
     )
 
 

@@ -386,12 +386,13 @@ def _item(
         return
     # What stayed, or was never tried, is none wherever it stands, unless its own heading says what it came to.
     report, _ = report_in(subject if reports_failure(subject) else first, is_try=True)
-    if mode == "failed" and report in (ReportKind.STAYED, ReportKind.OPEN):
+    if mode == "failed" and report is ReportKind.STAYED or mode and report is ReportKind.OPEN:
         return
     # So is what came to nothing yet: "— deferred with analysis".
     stated = because * is_section, (subject or text).partition(" — ")[2]
-    lists = mode == "failed" and Verdict.INCONCLUSIVE not in map(outcome_verdict, stated)
-    if reports_failure(whole) or lists and (subject or because or is_named(text, as_action=True)):
+    lists = mode.endswith("failed") and Verdict.INCONCLUSIVE not in map(outcome_verdict, stated)
+    named = subject or because or mode == "all-failed" or is_named(text, as_action=True)
+    if reports_failure(whole) or lists and named:
         # What an owner's notes turn down may never have been run.
         bare = mode == "turned-down" and is_note(page) and not [*numbers_in(whole)]
         kind = "remark" if bare else ("bullet", "principle")[is_section]
