@@ -16,7 +16,7 @@ from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
 from kb.refuted.moves import plain_words
 from kb.refuted.statement import ADVICE, CROSSES, MOST, REASONS, is_short, reports_failure
-from kb.schema import heading_kind, outcome_verdict
+from kb.schema import heading_kind, label_kind, outcome_verdict
 from kb.text import sentences_of, words_of
 from kb.text.reports import ReportKind, names_failures, report_of
 from kb.trail.outline import passages_of
@@ -332,3 +332,10 @@ def _labels_in(document: Document, name: str) -> dict[int, bool]:
         line: counts[label] == 1 and not (is_known(label) or ADVICE.match(label))
         for label, line in labels
     }
+
+
+def fields_in(text: str) -> set[int]:
+    """The lines that a label leads which stands more than once, and is not that of an outcome."""
+    labels = [(p.label, p.line) for p in passages_of(text) if p.label and not label_kind(p.label)]
+    counts = Counter(label for label, _ in labels)
+    return {line for label, line in labels if counts[label] > 1}

@@ -6,7 +6,6 @@ told is no statement.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
@@ -18,7 +17,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.card import reopening_in
 from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
-from kb.refuted.lists import ListPart, lead_of, mode_of, parts_of
+from kb.refuted.lists import ListPart, fields_in, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.quoted import failures_in
 from kb.refuted.statement import (
@@ -69,6 +68,8 @@ _DECISION = {
 _OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
 _ANSWERED_NO = re.compile(r"(?:no|nope|not really|nein|non)\b\W*(?=\w)", re.IGNORECASE)
 _STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
+# Reports of what is no failure in a list, by what this is of; where all failed, what is said to have stayed is another thing.
+_NONE_OF = {"failed": (ReportKind.STAYED, ReportKind.OPEN), "all-failed": (ReportKind.OPEN,)}
 # What a page says where more of the same measurement would decide.
 _MORE = "more samples of each side would decide"
 # A longer section tells of more than one try.
@@ -111,7 +112,9 @@ def _statements_in(page: Page, text: str, lower: str) -> Iterator[Statement]:
     marked = any(mark in lower for mark in _MARKS) or any(mode_of(s.title) for s in page.sections)
     listed = _listed(page, text) if marked or is_note(page) else iter(())
     first = [*itself, *islice(listed, 1)]
-    if not first and (page.type not in TYPES or is_note(page)):
+    # What is called a list of failures says nothing of itself.
+    alone = not first and mode_of(page.title) != "failed"
+    if alone and (page.type not in TYPES or is_note(page)):
         first = own_failure(page, text)
     yield from chain(first, listed)
 
@@ -171,7 +174,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     of_decision = page.type == "analysis" or not _DECISION.isdisjoint(map(str.lower, titles))
     tells = notes and _tells_results(document)
     mentions = tells and not of_decision
-    fields = _fields_in(text) if tells else set()
+    fields = fields_in(text) if tells else set()
     for part in parts_of(page, document):
         reported, read_to = [], 0
         if part.kind == "item":
@@ -188,13 +191,6 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         for at in part.places:
             if document.blocks[at].line >= read_to:
                 yield from _of_block(page, document, at, part, mentions=mentions, fields=fields)
-
-
-def _fields_in(text: str) -> set[int]:
-    """The lines that a label leads which stands more than once, and is not that of an outcome."""
-    labels = [(p.label, p.line) for p in passages_of(text) if p.label and not label_kind(p.label)]
-    counts = Counter(label for label, _ in labels)
-    return {line for label, line in labels if counts[label] > 1}
 
 
 def _tells_results(document: Document) -> bool:
@@ -386,13 +382,13 @@ def _item(
         return
     # What stayed, or was never tried, is none wherever it stands, unless its own heading says what it came to.
     report, _ = report_in(subject if reports_failure(subject) else first, is_try=True)
-    if mode == "failed" and report is ReportKind.STAYED or mode and report is ReportKind.OPEN:
+    if report in _NONE_OF.get(mode, ()):
         return
     # So is what came to nothing yet: "— deferred with analysis".
     stated = because * is_section, (subject or text).partition(" — ")[2]
     lists = mode.endswith("failed") and Verdict.INCONCLUSIVE not in map(outcome_verdict, stated)
-    named = subject or because or mode == "all-failed" or is_named(text, as_action=True)
-    if reports_failure(whole) or lists and named:
+    is_entry = any((subject, because, mode == "all-failed"))
+    if reports_failure(whole) or lists and (is_entry or is_named(text, as_action=True)):
         # What an owner's notes turn down may never have been run.
         bare = mode == "turned-down" and is_note(page) and not [*numbers_in(whole)]
         kind = "remark" if bare else ("bullet", "principle")[is_section]
