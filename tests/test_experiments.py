@@ -776,6 +776,59 @@ def test_a_filed_verdict_whose_evidence_is_completed_gets_a_note_below_the_seale
     assert loop.closed(path)["written"] == []
 
 
+def test_what_was_wrongly_expected_is_taken_back_with_the_day_before_and_after_filing(loop):
+    change = loop.commit(to(90))
+    path = loop.open("a=1", "--expect", "vectorized", "--expect", "time_ms=90")
+    loop.run("run", path, "--commit", change)
+    audited = loop.run("audit", path, ok=(1, 0)).stdout
+    assert audited.startswith("partial") and "expected `vectorized` not found" in audited
+    loop.run("audit", path, *SEEN)
+    page = loop.page(path)
+    assert "expect: [\"time_ms=[1-9][0-9]?$\"]" in page and re.search(r"- taken back \d{4}-\d{2}-\d{2}: expect `vectorized`", page)
+    assert loop.closed(path)["verdict"] == "supported" and "taken back" in loop.page(path)
+
+    filed = loop.open("b=1", "--expect", "vectorized", "--predict", "time_ms down", parent="main")
+    loop.run("run", filed, "--commit", change, "--again")
+    done = loop.closed(filed)
+    assert done["rule"] == "not-fired" and "expected `vectorized` not found" in done["reason"] and "--expect PATTERN" in done["hint"]
+    before = loop.page(filed)
+    told = loop.run("close", filed, "--expect", "unrolled", "--date", "2026-05-03").stdout
+    assert "expected `unrolled` not found" in told and "> 2026-05-03 supersedes verdict: inconclusive" in loop.page(filed)
+    told = loop.run("close", filed, *SEEN, "--because", "it is", "--reopen-if", "it is not", "--date", "2026-05-03").stdout
+    assert told.startswith("supported supersedes inconclusive")
+    note = loop.page(filed).splitlines()[-1]
+    assert "because it is; reopen if it is not; audited by expect `time_ms=[1-9][0-9]?$` in place of expect `unrolled`" in note
+    assert loop.page(filed).startswith(before.rstrip()) and cli.main(["lint"]) == 0
+    again = loop.page(filed)
+    assert "was filed before: supported" in loop.run("close", filed).stdout and "was filed before" in loop.run("close", filed, *SEEN).stdout
+    assert loop.page(filed) == again
+    loop.run("run", filed, "--more", "2")
+    assert loop.closed(filed)["verdict"] == "supported", "what is measured later is audited by what stands"
+    withdrawn = loop.run("close", filed, "--expect", "", "--date", "2026-05-04").stdout
+    assert withdrawn.startswith("supported as before") and "audited by nothing new in place of expect" in loop.page(filed).splitlines()[-1]
+
+
+def test_no_word_to_a_filed_page_is_dropped_in_silence(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(120)))
+    assert "--overrule VERDICT --reason TEXT; what was learnt is --because TEXT" in loop.run("close", path, "--reason", "it is hot", ok=(2,)).stderr
+    loop.closed(path)
+    assert "stands in a note below it" in loop.run("close", path, "--decision", "keep", ok=(2,)).stderr
+    page = loop.page(path)
+    for _ in "ab":
+        assert loop.run("close", path, "--decision", "revert").stdout.startswith(f"{path} was filed before") and loop.page(path) == page
+    for _ in "ab":
+        loop.run("close", path, "--overrule", "refuted", "--reason", "it is so on every machine", "--date", "2026-05-03")
+        assert loop.page(path).count("because it is so on every machine") == 1 and cli.main(["lint"]) == 0
+    other = loop.open("b=1", "--differs", f"unlike {Path(path).stem}, b is set")
+    loop.closed(other, "--overrule", "inconclusive", "--reason", "nobody measures it")
+    assert "its verdict is a person's, so no audit turns it" in loop.run("close", other, *SEEN, ok=(2,)).stderr
+    given = loop.page(other)
+    loop.closed(other, "--overrule", "inconclusive", "--reason", "nobody measures it")
+    assert loop.page(other) == given
+    assert loop.closed(other, "--overrule", "invalid", "--reason", "the code is gone")["superseded"] == "inconclusive"
+
+
 def test_a_line_that_supersedes_a_verdict_without_a_receipt_is_a_finding_and_nobody_believes_it(loop, tmp_path):
     path = loop.open("a=1", falsification="gain < -50%")
     loop.run("run", path, "--commit", loop.commit(to(90)), "--repeats", "2", "--most", "2")
@@ -1320,12 +1373,12 @@ def test_what_was_built_is_disassembled_and_what_nobody_could_read_is_asked_for(
     loop.run("run", path, "--commit", loop.commit(to(90), start=change))
     found = loop.run("audit", path).stdout
     assert found.startswith("confirmed") and re.search(r"artifact-change/prog disassembled:\d+: `\w+ <fast_path>:`", found)
-    missed = loop.run("audit", path, "--expect", "<slow_path>:").stdout
+    missed = loop.run("audit", path, "--expect", "<fast_path>:", "--expect", "<slow_path>:").stdout
     assert missed.startswith("partial") and "not found in any dump, disassembly, output or patch" in missed
     reads, runs = auditing.disassembled, []
     reads.cache_clear()
     monkeypatch.setattr(auditing, "run_command", lambda *words, **more: runs.append(words) or command.run_command(*words, **more))
-    loop.run("audit", path, "--expect", "<main>:", "--expect", "<slow_path>:")
+    loop.run("audit", path, "--expect", "<fast_path>:", "--expect", "<main>:", "--expect", "<slow_path>:")
     assert len(runs) == 2
     monkeypatch.setattr(auditing, "disassembled", lambda place, digest: reads(place, digest) * ("parent" not in place.parts[-2]))
     assert "<fast_path>:`, and nobody has read all that was built" in loop.run("audit", path, ok=(1,)).stdout

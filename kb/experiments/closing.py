@@ -12,7 +12,7 @@ from kb import KbError, store
 from kb.experiments import rendering, writeback
 from kb.experiments.attempt import last_attempt, receipt_of, refuse_tampered
 from kb.experiments.auditing import Expectation
-from kb.experiments.judging import Case, blocks_of, expecting, judged
+from kb.experiments.judging import Case, blocks_of, expecting, judged, restate
 from kb.experiments.stub import Stub, filled, stub_at, without_markers
 from kb.experiments.targets import Target
 from kb.page import text_of
@@ -79,17 +79,21 @@ def close(
     """
     lines = {f.name: one_line(getattr(remarks, f.name)).rstrip(".") for f in fields(Remarks)}
     remarks = Remarks(**lines)
-    if remarks.overrule and not remarks.reason:
+    if bool(remarks.overrule) != bool(remarks.reason):
         raise KbError(
-            f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT"
+            f"{path}: a verdict is overruled with a reason that stays on the page: --overrule VERDICT --reason TEXT; what was learnt is --because TEXT"
         )
     with store.lock(layout, "pages"):
-        stub = expecting(layout, stub_at(layout, path), stated)
+        stub = stub_at(layout, path)
         today = max(today, stub.page.field("created"))
+        stub, restated = expecting(layout, stub, stated, today=today)
         if stub.filed:
-            remarked = bool(remarks.overrule or any(stated.values()))
+            if remarks.decision not in ("", stub.facts.decision):
+                raise KbError(
+                    f"{path}: is filed with its decision; what the loop did later stands in a note below it, under `## Note {today}`"
+                )
             return _closed_again(
-                layout, stub, target, remarks, remarked=remarked, today=today, dry=dry
+                layout, stub, target, remarks, restated=restated, today=today, dry=dry
             )
         case, done = _ruled(layout, stub, target, remarks)
         if dry:
@@ -153,11 +157,12 @@ def _closed_again(
     target: Target,
     remarks: Remarks,
     *,
-    remarked: bool,
+    restated: str,
     today: str,
     dry: bool,
 ) -> Closed:
-    """A filed page: a dated note where its evidence is another now and says something else, and what follows from it."""
+    """A filed page: a dated note where its evidence is another now and says something else, where it is audited by something else
+    (`restated`) or a person overrules it, and what follows from it. Raises KbError for what no note can say."""
     seal, page = stub.page.field(SEAL), stub.page
     notes = superseding(text_of(stub.data), seal=seal)
     stands = notes[-1].verdict if notes else stub.facts.verdict.canonical or Verdict.OTHER
@@ -179,22 +184,29 @@ def _closed_again(
         again=True,
         written=logged,
     )
-    if not measured or decided and not remarks.overrule or is_known and not remarked:
+    if not remarks.overrule and (decided or not measured or is_known and not restated):
+        if restated:
+            raise KbError(
+                f"{stub.path}: its verdict is a person's, so no audit turns it; --overrule VERDICT --reason TEXT does"
+            )
         done, because = replace(as_before, reason=lesson), lesson
     else:
         case, done = _ruled(layout, stub, target, remarks)
         done = replace(done, again=True, written=logged)
         stays = done.verdict == stands
-        because = lesson if stays and is_known else _because(case, remarks, stays=stays)
-    if not because:
-        return done
+        because = _because(case, remarks, lesson, restated, stays=stays, is_known=is_known)
     note = Superseding(today, str(done.verdict), because, measured or "none")
+    if not because or note in notes:
+        return done
+    done = replace(done, superseded=stands)
     if dry:
-        return replace(done, superseded=stands, written=(stub.path, layout.page(writeback.LOG)))
+        return replace(done, written=(stub.path, layout.page(writeback.LOG)))
     line = to_note(note, seal=seal)
     store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
+    if restated:
+        restate(layout, stub, len(notes) + 1)
     log = writeback.log_superseded(layout, stub, note, today=today)
-    return replace(done, superseded=stands, written=(stub.path, log))
+    return replace(done, written=(stub.path, log))
 
 
 def _lesson_of(because: str, reopen_if: str) -> str:
@@ -211,11 +223,18 @@ def _lesson(stub: Stub, remarks: Remarks, known: set[str]) -> str:
     return "" if lesson in known else lesson
 
 
-def _because(case: Case, remarks: Remarks, *, stays: bool) -> str:
-    """Why a note takes the place of a verdict; where that `stays`, its figures do not: those that were filed are no longer the newest."""
+def _because(
+    case: Case, remarks: Remarks, lesson: str, restated: str, *, stays: bool, is_known: bool
+) -> str:
+    """Why a note takes the place of a verdict, and by what else it was audited; where the verdict stays, how many runs its newer figures
+    are of, or what was learnt alone."""
+    overruled = remarks.reason not in ("", case.stub.page.field("overruled"))
+    if stays and is_known and not (restated or overruled):
+        return lesson
     reason = remarks.reason if remarks.overrule else case.ruling.reason
-    because = one_line(remarks.because or reason).rstrip(".")
-    if stays and case.attempt:
+    why = _lesson_of(remarks.because, remarks.reopen_if) or one_line(reason).rstrip(".")
+    because = "; ".join(filter(None, (why, one_line(restated))))
+    if stays and not is_known and case.attempt:
         more = case.ruling.more
         because += f"; {len(case.attempt.of('bench', 'change'))} runs of each side"
         because += f"; about {more} more samples of each side would decide" if more else ""

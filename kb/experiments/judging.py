@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 
 from kb import KbError, store
 from kb.experiments import rendering
-from kb.experiments.attempt import Attempt, last_attempt, receipt_of
+from kb.experiments.attempt import (
+    Attempt,
+    create,
+    decoded,
+    home_of,
+    last_attempt,
+    receipt_of,
+)
 from kb.experiments.auditing import Audit, Expectation, audit, expectation_from, expectation_of
 from kb.experiments.plan import Side
 from kb.experiments.stub import Stub, filled, stub_at, stub_of
@@ -16,6 +23,10 @@ from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.noise import Spread
 from kb.run.rules import Ruling, ruling_of
+from kb.text import one_line
+
+# What was stated of a page after it was filed: its front matter stays as it is.
+_RESTATED = "restated-*.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,8 @@ def judged(stub: Stub, target: Target, attempt: Attempt) -> Case:
     """What the rules say of a finished attempt, audited by what its page expects."""
     sought = expectation_of(stub, attempt.metrics)
     signs = audit(attempt, sought, _primary(target, attempt))
-    evidence = evidence_of(stub, target, attempt, firing=signs.firing)
+    unseen = next((f.text for f in signs.findings if not (f.held and f.shows)), "")
+    evidence = evidence_of(stub, target, attempt, firing=signs.firing, unseen=unseen)
     return Case(stub, attempt, evidence, ruling_of(evidence), signs, sought)
 
 
@@ -49,6 +61,7 @@ def evidence_of(
     attempt: Attempt,
     *,
     firing: str = "",
+    unseen: str = "",
 ) -> Evidence:
     """Evidence of one attempt. Raises KbError where several metrics were printed and none is named."""
     plan, done = attempt.plan, attempt.measurement
@@ -72,6 +85,7 @@ def evidence_of(
         bounds=target.bounds,
         falsification=stub.falsification((*target.metrics, primary)),
         firing=firing,
+        unseen=unseen,
         tracked=target.tracked,
         noise_limit=target.noise_limit[0],
         look=attempt.looks,
@@ -111,41 +125,69 @@ def blocks_of(case: Case) -> dict[str, str]:
         "setup": rendering.setup_of(case.attempt),
         "results": rendering.results_of(case.evidence, case.ruling, case.attempt),
         "profile": rendering.profile_text(case.attempt, case.ruling.verdict),
-        "audit": rendering.audit_text(case.audit),
+        "audit": rendering.audit_text(case.audit, case.stub.page.words("withdrawn")),
         "sources": rendering.sources_text(case.stub.path, case.attempt, run=case.stub.run),
     }
 
 
-def expecting(layout: store.Layout, stub: Stub, stated: Mapping[str, tuple[str, ...]]) -> Stub:
-    """A page with what somebody states of it besides (`expect`, `forbid`, `predict`); the bytes of a filed one stay. Raises KbError for
-    a pattern or a move that is none."""
-    expectation_from(**stated)
-    merged = {key: (*stub.page.words(key), *words) for key, words in stated.items() if words}
-    fields = {key: tuple(dict.fromkeys(words)) for key, words in merged.items()}
+def expecting(
+    layout: store.Layout, stub: Stub, stated: Mapping[str, tuple[str, ...]], *, today: str
+) -> tuple[Stub, str]:
+    """A page with what somebody states of it (`expect`, `forbid`, `predict`) in place of what was stated before, and that in words; an
+    empty pattern states none. The bytes of a filed page stay. Raises KbError for a pattern or a move that is none."""
+    now = {k: tuple(dict.fromkeys(filter(None, words))) for k, words in stated.items() if words}
+    expectation_from(**now)
+    page = stub.page
+    before = {key: page.words(key) for key in ("expect", "forbid", "predict")}
+    if later := sorted(home_of(layout, stub).glob(_RESTATED)) if stub.filed and stub.run else ():
+        before = decoded(dict[str, tuple[str, ...]], later[-1])
+    now = before | now
+    new, gone = _without(now, before), _without(before, now)
+    fields: dict[str, object] = {k: words for k, words in now.items() if words != page.words(k)}
+    if gone:
+        fields["withdrawn"] = (*page.words("withdrawn"), f"{today}: {gone}")
     more = stub_of(layout, stub.path, filled(stub.path, stub.data, {}, fields))
-    return replace(more, data=stub.data) if stub.filed else more
+    change = f"audited by {new or 'nothing new'}{gone and ' in place of '}{gone}"
+    return replace(more, data=stub.data) if stub.filed else more, change if new or gone else ""
+
+
+def _without(these: Mapping[str, tuple[str, ...]], others: Mapping[str, tuple[str, ...]]) -> str:
+    return ", ".join(f"{k} `{one_line(w)}`" for k in these for w in these[k] if w not in others[k])
+
+
+def restate(layout: store.Layout, stub: Stub, number: int) -> None:
+    """File what a filed page is audited by from its so-manieth note on, beside its attempts."""
+    words = {key: stub.page.words(key) for key in ("expect", "forbid", "predict")}
+    create(home_of(layout, stub) / _RESTATED.replace("*", f"{number:03d}"), words)
 
 
 def show(
-    layout: store.Layout, path: str, target: Target, *, stated: Mapping[str, tuple[str, ...]]
+    layout: store.Layout,
+    path: str,
+    target: Target,
+    *,
+    stated: Mapping[str, tuple[str, ...]],
+    today: str,
 ) -> Case | None:
     """Judge the newest attempt of a page, and fill the blocks of one that is not filed, so that people see it before it is closed; None
     while nothing is finished."""
     with store.lock(layout, "pages"):
         before = stub_at(layout, path)
-        stub = expecting(layout, before, stated)
+        stub, _ = expecting(layout, before, stated, today=today)
         attempt = last_attempt(layout, stub)
         if not attempt or not attempt.measurement:
             return None
         case = judged(stub, target, attempt)
-        fields = {"measured": receipt_of(attempt), "code": attempt.plan.change}
-        data = stub.data if stub.filed else filled(path, stub.data, blocks_of(case), fields)
+        stated_now = {"measured": receipt_of(attempt), "code": attempt.plan.change}
+        data = stub.data if stub.filed else filled(path, stub.data, blocks_of(case), stated_now)
         if data != before.data:
             store.write(layout.root / path, data)
     return case
 
 
 _HINTS = {
+    "not-fired": "a pattern that was wrong is taken back by a right one: `kb experiment close {path} --expect PATTERN` stands in its place, with "
+    "the day; `kb experiment audit` with the same options shows first what comes of it",
     "no-audit": "`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows",
     "parent-unmeasured": "mend the benchmark, or `metric:` of the target page, and measure anew (`run --again`, once it is filed a new experiment); a record is "
     "judged beside the parent's of the same day: `--again --record FILE --record-parent FILE`",

@@ -113,10 +113,12 @@ def profile_text(attempt: Attempt, verdict: Verdict) -> str:
     )
 
 
-def audit_text(audit: Audit) -> str:
+def audit_text(audit: Audit, withdrawn: tuple[str, ...] = ()) -> str:
+    """What was looked for, with what it was told by; `withdrawn` is what was looked for until something else was stated."""
     if not (audit.findings or audit.firing):
         return ""
-    lines = (f"- {_MARKS[f.held]}: {one_line(f.text)}" for f in audit.findings)
+    lines = [f"- {_MARKS[f.held]}: {one_line(f.text)}" for f in audit.findings]
+    lines += [f"- taken back {one_line(text)}" for text in withdrawn]
     return "\n".join([f"Firing: {audit.firing or 'nothing to go by'}.", "", *lines]).rstrip()
 
 

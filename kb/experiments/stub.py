@@ -164,11 +164,12 @@ def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> Iterator[t
 
 
 def filled(path: str, data: bytes, blocks: dict[str, str], fields: dict[str, object]) -> bytes:
-    """The page with managed blocks filled, a block that it lacks appended, and with those front-matter fields set that are not empty."""
+    """The page with managed blocks filled, a block that it lacks appended, and with those front-matter fields set that are not empty, or a
+    list."""
     for name, content in blocks.items():
         data = with_block(path, data, name=name, content=content.replace("kb:auto", "kb&#58;auto"))
     for key, value in fields.items():
-        if value:
+        if value or value == ():
             text = str(value) if key in _WORDS else json.dumps(value, ensure_ascii=False)
             data = with_field(path, data, key=key, value=text)
     return data

@@ -88,7 +88,7 @@ class Evidence:
     `crash`, `parent_crash`: why a side did not measure. `checks`: passed, skipped, or how they failed; empty: the target has none.
     `forged`: METRIC lines that the parent does not print. `bounds` must hold for the change (parity); `falsification` are alternatives.
     `firing`: confirmed, not tested, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
-    `look`: how often the samples were judged, this time included.
+    `unseen`: what the audit looked for and did not see. `look`: how often the samples were judged, this time included.
     """
 
     primary: str
@@ -103,6 +103,7 @@ class Evidence:
     bounds: tuple[Falsification, ...] = ()
     falsification: tuple[Falsification, ...] = ()
     firing: str = ""
+    unseen: str = ""
     tracked: tuple[str, ...] = ()
     noise_limit: float = 0.0
     look: int = 1

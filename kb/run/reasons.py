@@ -9,7 +9,7 @@ from kb.run.noise import LEAST_REPEATS, Spread
 from kb.run.quantity import number_text
 from kb.run.record import Falsification
 from kb.schema import UNMEASURED
-from kb.text import numbers_in
+from kb.text import cut, numbers_in
 
 
 def percent(share: float) -> str:
@@ -267,13 +267,11 @@ def _unsettled(e: Evidence) -> str:
 
 
 def not_fired(e: Evidence) -> str:
-    if e.firing == "partial":
-        return "the audit saw only part of what the mechanism predicts, so the gain may be something else's doing"
-    return (
-        "the audit saw nothing of the mechanism, so the gain is not its doing"
-        if e.firing == "none"
-        else ""
-    )
+    halves = {
+        "partial": "the audit saw only part of what the mechanism predicts, so the gain may be something else's doing",
+        "none": "the audit saw nothing of the mechanism, so the gain is not its doing",
+    }
+    return f"{halves[e.firing]}: {cut(e.unseen, 200)}".rstrip(": ") if e.firing in halves else ""
 
 
 def unaudited(e: Evidence) -> str:

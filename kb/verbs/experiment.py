@@ -35,7 +35,7 @@ class StatesExpectation:
     """How the mechanism shows."""
 
     expect: tuple[str, ...] = several(
-        "regular expression that shows the mechanism: found in outputs, dumps, built files or their disassembly, not in the parent's",
+        "regular expression that shows the mechanism: found in outputs, dumps, built files or their disassembly, not in the parent's; stated later it takes the place of what was stated before",
         metavar="PATTERN",
     )
     forbid: tuple[str, ...] = several(

@@ -23,7 +23,7 @@ class AuditExperiment(StatesExpectation, NamesExperiment):
 def run(request: AuditExperiment, caller: Caller) -> Result:
     stub, target = named(request, caller)
     stub_in_flight(caller.layout, stub.path, filed=True)
-    case = show(caller.layout, stub.path, target, stated=request.stated)
+    case = show(caller.layout, stub.path, target, stated=request.stated, today=caller.today)
     if not case:
         raise KbError(
             f"{stub.path}: nothing is measured yet; `kb experiment run {stub.path}` comes first"

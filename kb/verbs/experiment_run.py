@@ -44,7 +44,7 @@ class RunExperiment(StatesCode, RunChoice, NamesExperiment):
 def run(request: RunExperiment, caller: Caller) -> Result:
     stub, target = named(request, caller)
     attempt = _attempt(request, caller, stub, target)
-    case = show(caller.layout, stub.path, target, stated={})
+    case = show(caller.layout, stub.path, target, stated={}, today=caller.today)
     caller.build()
     ruling = case.ruling if case else None
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
