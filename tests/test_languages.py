@@ -292,6 +292,7 @@ def test_a_goal_and_what_was_before_the_change_report_nothing(text, moves, repor
         ("complete, gate failed; the further branches were not started", "refuted"),
         ("gate passed on both seeds", "supported"),
         ("RED — 关闭", "refuted"),
+        ("⚠️ Partial (K=1024 OOM)", "inconclusive"),
         ("red wire, to be soldered", None),
         ("不采用。它不是降低风险的好方法。", "refuted"),
         ("baseline", "baseline"),

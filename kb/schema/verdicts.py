@@ -158,7 +158,7 @@ _OUTCOMES = (
     ),
     (
         regex(
-            r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|noise|"
+            r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|partial(?:ly)?|noise|"
             r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash|undecided|shrug|meh|unsure|can(?:not|.t) (?:say|tell)|too (?:noisy|close)|on ice|shelved|postponed)\b"
         ),
         Verdict.INCONCLUSIVE,
