@@ -86,6 +86,14 @@ def needing(extra: str) -> Iterator[None]:
         ) from error
 
 
+def begun(words: Iterable[str], *, sign: str, end: str = "") -> str:
+    """A pattern of words that no `sign` stands before, each up to its `end`. Begun with their letters, those of one letter together, they are
+    found many times faster than behind what stands before them.
+    """
+    heads = grouped((word[0], word[1:]) for word in words)
+    return "|".join(rf"{h}(?<!{sign}{h})(?:{'|'.join(own)}){end}" for h, own in heads.items())
+
+
 class _Lazy:
     """A regular expression that is compiled when one of its methods is first asked for."""
 

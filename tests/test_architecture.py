@@ -24,7 +24,7 @@ FLOORS = {
 }
 # A package is imported by its home alone (tests and scripts aside).
 HOMES = {
-    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "run", "page", "source", "formats", "claims", "packs", "profiles", "ingest", "experiments", "refuted"}, "yaml": {"page", "packs", "formats"}, "filelock": {"store"}, "networkx": {"graph"},
+    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "run", "page", "source", "formats", "claims", "packs", "profiles", "ingest", "experiments", "refuted"}, "yaml": {"page", "packs", "formats"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
     "mkdocs": {"mkdocs_plugin"}, "jinja2": {"site"}, "markupsafe": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"}, "mcp_types": {"server"}, "anyio": {"server"}, "uvicorn": {"server"}, "starlette": {"server"}, "tomlkit": {"harness"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),

@@ -265,6 +265,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
         store.remove(layout.state / name)
     db = store.state(layout, writable=True)
+    db.execute("pragma journal_mode = delete")  # Nobody reads it yet: no log, till the next writer.
     db.execute("begin immediate")
     for statement in (
         *_TABLES,

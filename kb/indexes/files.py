@@ -32,7 +32,7 @@ from kb.trail.state import STATE_PARTS, state_of
 from kb.trail.transfers import Lesson
 
 _LEAD = "Where this target stands by its own runs: what the frontier is set to and which run set it, where its time goes, what failed and what is open."
-_HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
+_HANDLE = re.compile(r"(?<![\w.+-])[\w.+-]++~[0-9a-z]{2}(?!\w)")
 
 
 def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, bytes]:

@@ -17,8 +17,8 @@ from kb.trail import Facts, Trail
 from kb.trail.themes import is_outcome
 
 # Scripts that put no space between words are read sign by sign, so that a name is found within a sentence.
-_SIGN = "[\u3040-\u30ff\u3400-\u9fff]"
-_WORD = re.compile(rf"{_SIGN}|(?:(?!{_SIGN})[^\W_])+")
+_SIGNS = "\u3040-\u30ff\u3400-\u9fff"
+_WORD = re.compile(rf"[{_SIGNS}]|[^\W_{_SIGNS}]+")
 # Words that begin alike are taken for forms of one word: remat and rematerialization.
 _STEM = 5
 # What more than this share of the runs speak of tells none of them apart.

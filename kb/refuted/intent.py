@@ -197,7 +197,8 @@ def _is_before(sentence: str) -> bool:
 
 
 def _has_setting(sentence: str) -> bool:
-    return any(m.value and "=" in sentence[m.start : m.end] for m in mentions_in(sentence))
+    mentions = mentions_in(sentence) if "=" in sentence else ()
+    return any(m.value and "=" in sentence[m.start : m.end] for m in mentions)
 
 
 def _wording(claims: list[str]) -> str:
@@ -241,7 +242,7 @@ def _parts(text: str) -> Iterator[_Part]:
         for own, plain in _labels(passage) if is_text else (("", passage.text),):
             label = own or label
             about = label or "".join(above[-1:])
-            if _FORECAST.search(about) or is_text and _AFTER.search(label):
+            if _FORECAST.search(about) or is_text and _is_after((label,)):
                 continue
             if passage.kind == "table":
                 nameless = not passage.rows[0].cells[0].plain
@@ -252,7 +253,7 @@ def _parts(text: str) -> Iterator[_Part]:
                 yield _Part(_kind(about), shown, code=not is_text, label=about)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1 << 12)
 def _is_after(above: tuple[str, ...]) -> bool:
     return any(map(_AFTER.search, above))
 
@@ -283,6 +284,7 @@ def labelled(text: str, label: str) -> str:
     return next((p.behind for p in reversed(passages) if p.label == label), "")
 
 
+@lru_cache(maxsize=1 << 12)
 def _kind(heading: str) -> str:
     if _SETTING_UP.search(heading) or is_held(heading):
         return "setup"

@@ -209,18 +209,15 @@ def ends_of(text: str) -> tuple[tuple[int, int], ...]:
 @lru_cache(maxsize=512)
 def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     """Levers of one paragraph, fence or title, each once; `moved`: what it sets is known to be the change."""
-    text = _BLANKS.sub(" ", text)
+    text = _BLANKS.sub(" ", text) if "  " in text.replace("\t", "  ") else text
     lines = _DIFFED.findall(text)
     signs = {sign for sign, _ in lines}
     # Lines that are only added stand among others, each of which has its sign.
     if {"+", "-"} <= signs or {"+", " "} <= signs and len(lines) > text.strip("\n").count("\n"):
         sides = ([line for s, line in lines if s == sign] for sign in "-+ ")
         return _edits(*sides)
-    mentions = mentions_in(text)[:_MOST]
-    if not mentions:
-        return ()
     moves: dict[str, Move] = {}
-    for mention in mentions:
+    for mention in mentions_in(text)[:_MOST]:
         move = _move(text, mention, moved=moved)
         if move is None:
             continue

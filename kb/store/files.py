@@ -8,8 +8,8 @@ import errno
 import fcntl
 import hashlib
 import os
-import secrets
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -191,7 +191,7 @@ def _beside(folder: int, name: str, raw: bytes, *, mode: int, durable: bool) -> 
 def _fresh_file(folder: int, beside: str) -> tuple[int, str]:
     """Handle and name of a fresh, locked file beside another."""
     while True:
-        name = f".{beside[:40]}.{secrets.token_hex(4)}{BESIDE}"
+        name = f".{beside[:40]}.{os.urandom(4).hex()}{BESIDE}"
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
         with contextlib.suppress(
             OSError
@@ -287,25 +287,34 @@ def _digest_at(file: Path) -> str:
 @contextlib.contextmanager
 def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
     """Hold one named lock of the knowledge base; locks die with their process. Raises KbError after `wait_s` seconds."""
-    import filelock
-
-    file = own_state(layout, f"{name}.lock")
-    held = filelock.FileLock(file, timeout=wait_s, poll_interval=0.02)
+    file, until = own_state(layout, f"{name}.lock"), time.monotonic() + wait_s
     try:
-        held.acquire()
-    except filelock.Timeout as error:
-        raise KbError(
-            f"{layout.state / name}.lock: another kb has held it for {wait_s:.0f} s; wait for it or end it"
-        ) from error
+        held = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         raise KbError(
             f"{layout.state}: cannot take the lock '{name}': {error.strerror or error}"
         ) from error
     # What goes wrong while the lock is held is not the lock's fault, and is told by whoever meets it.
     try:
+        while not _locked(held):
+            if time.monotonic() > until:
+                raise KbError(
+                    f"{file}: another kb has held it for {wait_s:.0f} s; wait for it or end it"
+                )
+            time.sleep(0.02)
         yield
     finally:
-        held.release()
+        # A process that was forked meanwhile holds the file open as well.
+        fcntl.flock(held, fcntl.LOCK_UN)
+        os.close(held)
+
+
+def _locked(held: int) -> bool:
+    """Whether the lock of an open file is this process's own, which asks for it."""
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 def own_state(layout: Layout, name: str) -> Path:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kb import regex
+from kb import begun, regex
 from kb.text.numbers import Number, number_text
 
 _WHOLES = {w: float(n) for n, w in enumerate(
@@ -26,10 +26,8 @@ _WORD = regex(
 _LETTERS, _NUMERALS = regex("[a-z]+"), {*SPELT, *PARTS}
 # Smaller ones are articles and turns of speech as often as counts.
 _COUNT = 10
-# The words of the larger ones. A pattern that begins with letters is found many times faster than one that begins with what stands before them.
-_COUNTED = regex(
-    "|".join(rf"{w[0]}(?<![a-z]{w[0]}){w[1:]}\b" for w, n in SPELT.items() if n >= _COUNT)
-)
+# The words of the larger ones.
+_COUNTED = regex(begun((w for w, n in SPELT.items() if n >= _COUNT), sign="[a-z]", end=r"\b"))
 
 
 def numbers_in_words(text: str) -> Iterator[Number]:

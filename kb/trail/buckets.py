@@ -7,7 +7,7 @@ from kb.text import cut, numbers_in, unit_of
 from kb.trail.facts import Facts, Note
 from kb.trail.frontier import kept, parents_of
 from kb.trail.handles import handle
-from kb.trail.leads import OpenLead, leads_of
+from kb.trail.leads import OpenLead, open_leads
 from kb.trail.line import Line, quoted
 from kb.trail.outcomes import Outcomes, is_repeat
 from kb.trail.outline import Phrases
@@ -31,7 +31,7 @@ def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
         idle = _idle_beside(e, rows)
         large = [(s, name, s * (100 - idle) / 100) for name, s in rows if _LITTLE <= s < _ALL]
         large += [(idle, "idle beside them", idle)] * (idle >= _LITTLE)
-        leads = [*leads_of(outcomes.runs)]
+        leads = open_leads(outcomes)
         prizes = (
             f"{cut(name, 60)} {s:.3g} % ({_prize(outcomes, leads, name, share=of_all, now=s, was=before.get(_plain(name), s))})"
             for s, name, of_all in sorted(large, reverse=True)[:_MOST_NAMED]

@@ -74,10 +74,16 @@ def leads_of(runs: Sequence[Facts], *, last: int = _LAST_RUNS) -> Iterator[OpenL
                     yield OpenLead(e, text, age, place)
 
 
+# Leads, and what the time goes to, are told of the same runs.
+@lru_cache(maxsize=1)
+def open_leads(outcomes: Outcomes) -> tuple[OpenLead, ...]:
+    """All open leads of a target."""
+    return tuple(leads_of(outcomes.runs))
+
+
 def lead_lines(outcomes: Outcomes) -> Iterable[Line]:
     """Open leads, those first that the newest runs told first."""
-    leads = leads_of(outcomes.runs)
-    for lead in sorted(leads, key=lambda lead: lead.age / 4 + lead.place / 8):
+    for lead in sorted(open_leads(outcomes), key=lambda lead: lead.age / 4 + lead.place / 8):
         name = f"{handle(lead.run.path)}: "
         yield Line(f"{name}{cut(lead.text, _LONGEST)}", lead.run.path, name)
 

@@ -186,7 +186,7 @@ def _mention(m: re.Match[str]) -> Mention:
     groups = m.groupdict()
     then, value = groups.get("then"), groups.get("value") or _SWITCHES.get(groups.get("sign"), "")
     before = groups.get("before") or (value if then else "")
-    cleaned = (v.strip("'\"`*").rstrip(".,:") for v in (then or value, before))
+    cleaned = [v and v.strip("'\"`*").rstrip(".,:") for v in (then or value, before)]
     return Mention(*m.span(), m["name"], *cleaned)
 
 

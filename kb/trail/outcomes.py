@@ -139,11 +139,8 @@ class Outcomes:
             for c in _clauses(_VERDICT_WORD.sub("", _squeezed(e.because)))
             if not _BARE.fullmatch(c)
         ]
-        own = [
-            c
-            for c in clauses
-            if _shape(c) not in self.habits and _shape(_squeezed(e.because)) not in self.habits
-        ]
+        is_habit = _shape(_squeezed(e.because)) in self.habits
+        own = [c for c in clauses if not is_habit and _shape(c) not in self.habits]
         if not own:
             own = [n.text for n in e.account.memory[:1] if e.failed] or (
                 [] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2]

@@ -5,7 +5,7 @@ Refuses a move whose better side nobody knows, and one that is supposed, advised
 
 from functools import lru_cache
 
-from kb import languages, regex
+from kb import begun, languages, regex
 from kb.languages import spellings
 from kb.run.direction import direction_of, is_resource
 from kb.schema import FAILED, Verdict, outcome_verdict
@@ -20,15 +20,18 @@ _CLAUSE = regex(
 _MOVES = {
     name: regex(
         "|".join(
-            w if w[0] > "\u2e7f" else rf"{w[0]}(?<![^\W_]{w[0]}){w[1:]}"
-            for w in spellings(languages.MOVES, name)
+            (
+                begun((w for w in ways if w[0] <= "\u2e7f"), sign=r"[^\W_]"),
+                *(w for w in ways if w[0] > "\u2e7f"),
+            )
         )
     )
     for name in languages.MOVES
+    if (ways := spellings(languages.MOVES, name))
 }
 # From one figure to another; that of a name ("p99 climbed to 14 ms") is none.
 _FROM_TO = regex(
-    r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d[\d,]*(?:\.\d+)?)"
+    r"(\d(?<![\w.,]\d)[\d,]*(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d[\d,]*(?:\.\d+)?)"
 )
 # What parts the name of what was tried from what came of it.
 _LEAD = regex("[:：—–]")
@@ -86,7 +89,10 @@ def _report(sentence: str, *, is_try: bool) -> tuple[ReportKind | None, bool]:
 @lru_cache(maxsize=4096)
 def moves_in(sentence: str) -> tuple[bool, ...]:
     """Whether what a sentence measures got better or worse, in the order in which it tells it."""
-    if sentence.endswith("?") or is_supposed(lower := sentence.lower()):
+    lower = sentence.lower()
+    # Most sentences move nothing, and need not be read by clauses.
+    moves = any(pattern.search(lower) for pattern in (*_MOVES.values(), _FROM_TO))
+    if not moves or sentence.endswith("?") or is_supposed(lower):
         return ()
     clauses = ((_move(clause), clause) for clause in _CLAUSE.split(lower))
     return tuple(move for move, clause in clauses if move is not None and not is_supposed(clause))

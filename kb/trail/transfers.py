@@ -121,6 +121,9 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
             continue
         gain = outcomes.gains.get(e.path) if len(runs) > _REFERENCE else None
         size = _size(e, gain) if kept(e) else 0.0
+        tables = _tables(outcomes, e)
+        if not (size or tables):
+            continue  # Most runs teach nobody anything.
         settings = (
             f"{v.name}={v.value}".removesuffix("=")
             for v in e.settings
@@ -140,7 +143,7 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
         # A baseline among many runs is what they left behind.
         if size and (e.verdict.canonical is not Verdict.BASELINE or len(runs) <= _REFERENCE):
             yield lesson
-        for t in _tables(outcomes, e):
+        for t in tables:
             size = round(min(_LARGEST, t.gain or 0.0), 4)
             yield replace(lesson, size=size, subject=t.subject, text=t.text, quote="", upto=t.upto)
 
@@ -172,9 +175,9 @@ def _tables(outcomes: Outcomes, e: Facts) -> Iterable[TableTry]:
     """Rows of a page's tables that won by a lever of theirs and have no page of their own: of those with the same first lever the best."""
     best: dict[str, TableTry] = {}
     for t in e.account.attempts:
-        named = [v for v in levers_in(t.subject) if not is_common(v.name)]
         won = t.won is not False and 0.003 < (t.gain or 0.0)
-        if named and won and not outcomes.has_page(t.subject):
+        named = [v for v in levers_in(t.subject) if not is_common(v.name)] if won else ()
+        if named and not outcomes.has_page(t.subject):
             key = key_of(named[0].name)
             best[key] = max(best.get(key, t), t, key=lambda t: (bool(t.won), t.gain))
     return best.values()
