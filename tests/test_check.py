@@ -582,7 +582,7 @@ def measured(verdict: str, rule: str, more: str = "") -> dict[str, str]:
     ("verdict", "rule", "more", "outcome", "told"),
     [
         ("inconclusive", "undecided", "About 12 more samples of each side would decide.", "clear", "open, measured too coarsely: {page} (About 12 more"),
-        ("inconclusive", "no-audit", "", "clear", "open, measured too coarsely: {page} (ruled no-audit)"),
+        ("inconclusive", "no-audit", "", "clear", "| open: {page} (a gain, and nothing said how its mechanism shows: `kb experiment close PAGE --expect PATTERN`"),
         ("invalid", "forged-metric", "", "clear", "1 invalid"),
         ("invalid", "protected-file", "", "clear", "1 invalid | misuse: {page} (Ruled.)"),
         ("inconclusive", "no-op", "", "clear", "1 inconclusive | no-op, nothing changed: {page}"),

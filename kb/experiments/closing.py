@@ -232,13 +232,12 @@ def _because(
     if stays and is_known and not (restated or overruled):
         return lesson
     reason = remarks.reason if remarks.overrule else case.ruling.reason
-    why = _lesson_of(remarks.because, remarks.reopen_if) or one_line(reason).rstrip(".")
-    because = "; ".join(filter(None, (why, one_line(restated))))
+    parts = [one_line(remarks.because or reason).rstrip("."), one_line(restated)]
     if stays and not is_known and case.attempt:
         more = case.ruling.more
-        because += f"; {len(case.attempt.of('bench', 'change'))} runs of each side"
-        because += f"; about {more} more samples of each side would decide" if more else ""
-    return because
+        parts.append(f"{len(case.attempt.of('bench', 'change'))} runs of each side")
+        parts += [f"about {more} more samples of each side would decide"] if more else []
+    return _lesson_of("; ".join(filter(None, parts)), remarks.reopen_if)
 
 
 def _page(case: Case, remarks: Remarks, done: Closed, *, foreseen: bool, today: str) -> bytes:

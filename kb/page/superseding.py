@@ -24,6 +24,12 @@ class Superseding:
     because: str
     evidence: str
 
+    @property
+    def lesson(self) -> tuple[str, str]:
+        """Why, and what would open the claim again, which stands last."""
+        why, _, reopen_if = f"; {self.because}".partition("; reopen if ")
+        return why.removeprefix("; "), reopen_if
+
 
 def to_note(note: Superseding, *, seal: str) -> str:
     """The line below a page with this seal."""

@@ -17,6 +17,7 @@ from kb.refuted.moves import Move, Role, difference, pulled, united
 from kb.refuted.naming import subject_of
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.statement import RunAim, Statement
+from kb.run.reasons import percent
 from kb.run.record import Lever
 from kb.schema import BROKEN, FAILED, UNMEASURED, Verdict, place_of, type_of_folder
 from kb.store import Kept, digest_of, row_of
@@ -204,7 +205,9 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
         title=title,
         claim=cut(claim, _LONGEST_CLAIM),
         because=cut(reason, _LONGEST_BECAUSE),
-        delta=_delta_in(e.title) or _delta_in(because),
+        delta=percent(e.gain)
+        if run.measured and e.gain is not None
+        else _delta_in(e.title) or _delta_in(because),
         verdict=str(e.verdict.canonical) if e.verdict.canonical in _READ else "",
         levers=_main(aim),
         direction=aim.direction,

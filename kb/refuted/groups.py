@@ -127,14 +127,19 @@ def _group_line(group: LeverGroup, differs: tuple[str, ...]) -> str:
     tally = ", ".join(f"{n} {verdict}" for verdict, n in group.tally.items())
     values = f" at {', '.join(group.values)}" if group.values else ""
     name = f"{group.lever}={group.value}" if group.value else group.lever
-    coarse = "; ".join(
-        f"{path} ({settle})" if settle else path
+    undecided = [
+        (f"{path} ({settle})" if settle else path, "more samples" in settle)
         for path, settle in zip(group.open, group.settle, strict=True)
+    ]
+    coarse, left = (
+        "; ".join(text for text, by_samples in undecided if by_samples == which)
+        for which in (True, False)
     )
     notes = (
         ("newest", cut(group.because, 160)),
         ("differs", "; ".join(differs)),
         ("open, measured too coarsely", coarse),
+        ("open", left),
     )
     noted = [f"{label}: {text}" for label, text in notes if text]
     head = f"{name}: pulled {len(group.paths)}x{values}: {tally}"

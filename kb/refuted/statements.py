@@ -42,6 +42,7 @@ from kb.refuted.statement import (
     table_failures,
     titled_failure,
 )
+from kb.run.rules import RULES
 from kb.schema import (
     FAILED,
     OUTCOME_LABELS,
@@ -72,6 +73,7 @@ _STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
 _NONE_OF = {"failed": (ReportKind.STAYED, ReportKind.OPEN), "all-failed": (ReportKind.OPEN,)}
 # What a page says where more of the same measurement would decide.
 _MORE = "more samples of each side would decide"
+_SETTLES = {rule.name: rule.settles for rule in RULES}
 # A longer section tells of more than one try.
 _LONGEST_ATTEMPT = 3000
 # Fewer bytes of bold words in front of an item do not say by themselves what was tried.
@@ -122,12 +124,11 @@ def _statements_in(page: Page, text: str, lower: str) -> Iterator[Statement]:
 def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
     """Of a run whether kb measured it, by which rule, what would settle it, and what would reopen it."""
     rule, measured = page.field("rule"), bool(page.field("measured"))
-    notes = reversed(superseding(text, seal=page.field(SEAL)))
-    lines = (*(note.because.rpartition("; ")[2] for note in notes), *text.split("\n"))
-    settles = next(
-        (line.strip() for line in lines if _MORE in line), f"ruled {rule}" if rule else ""
-    )
-    reopen_if = page.field("reopen_if") or labelled(text, "reopen if") or reopening_in(text)
+    notes = superseding(text, seal=page.field(SEAL))[::-1]
+    lines = (*(part for note in notes for part in note.because.split("; ")), *text.split("\n"))
+    settles = next((line.strip() for line in lines if _MORE in line), _SETTLES.get(rule, ""))
+    reopen_if = next((n.lesson[1] for n in notes if n.lesson[1]), page.field("reopen_if"))
+    reopen_if = reopen_if or labelled(text, "reopen if") or reopening_in(text)
     return measured, rule, readable(settles) if measured else "", cut(one_line(reopen_if), 300)
 
 

@@ -32,13 +32,15 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRule:
-    """`speaks` gives the reason in words, or an empty text where the rule has nothing to say. `open`: more samples may turn it."""
+    """`speaks` gives the reason in words, or an empty text where the rule has nothing to say. `open`: more samples may turn it;
+    `settles`: what else is missing where it leaves a run undecided, and what would settle it."""
 
     name: str
     verdict: Verdict
     when: str
     speaks: Callable[[Evidence], str]
     open: bool = False
+    settles: str = ""
 
 
 def ruling_of(evidence: Evidence) -> Ruling:
@@ -156,18 +158,21 @@ RULES = (
         Verdict.INCONCLUSIVE,
         "the parent has no value to compare with",
         reasons.parent_unmeasured,
+        settles="its parent was not measured: measure both anew, in a new experiment",
     ),
     VerdictRule(
         "no-direction",
         Verdict.INCONCLUSIVE,
         "nobody said whether lower or higher is better",
         reasons.no_direction,
+        settles="nobody said which way is better: `direction:` of the target's metric does",
     ),
     VerdictRule(
         "noise-wide",
         Verdict.INCONCLUSIVE,
         "the repeats spread by the target's `noise_limit` or more, where it states one",
         reasons.noise_wide,
+        settles="its repeats vary by more than `noise_limit` of the target: a quieter machine, or more work a run",
     ),
     VerdictRule(
         "falsified",
@@ -181,6 +186,7 @@ RULES = (
         "there is no interval: no three repeats of each side, no stated stddev",
         reasons.noise_unknown,
         open=True,
+        settles="fewer than three runs of each side: `kb experiment run PAGE --more 5`",
     ),
     VerdictRule(
         "regression",
@@ -200,6 +206,7 @@ RULES = (
         "the interval straddles a falsification criterion",
         reasons.criterion_open,
         open=True,
+        settles="its criterion lies within the noise: finer readings, or more work a run",
     ),
     VerdictRule(
         "undecided",
@@ -207,30 +214,35 @@ RULES = (
         "the interval straddles the least effect",
         reasons.straddles,
         open=True,
+        settles="its gain lies on the least effect: finer readings, or more work a run",
     ),
     VerdictRule(
         "criterion-unmeasured",
         Verdict.INCONCLUSIVE,
         "a falsification criterion names a metric that was not measured",
         reasons.criterion_unmeasured,
+        settles="its criterion's metric was not printed: let the benchmark print it, in a new experiment",
     ),
     VerdictRule(
         "tracked-regression",
         Verdict.INCONCLUSIVE,
         "a tracked metric is worse by its whole interval, beyond its least effect",
         reasons.tracked_regression,
+        settles="a gain, and a tracked metric is worse: a change that spares it",
     ),
     VerdictRule(
         "not-fired",
         Verdict.INCONCLUSIVE,
         "the audit saw nothing of the mechanism, or only a part of it",
         reasons.not_fired,
+        settles="a gain, and its mechanism was not seen: `kb experiment close PAGE --expect PATTERN` with what shows it",
     ),
     VerdictRule(
         "no-audit",
         Verdict.INCONCLUSIVE,
         "nothing says what an audit should look for; `close` asks instead of sealing this",
         reasons.unaudited,
+        settles="a gain, and nothing said how its mechanism shows: `kb experiment close PAGE --expect PATTERN`",
     ),
     VerdictRule(
         "supported",

@@ -105,7 +105,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         # Notes that leave the verdict as it stood, with a lesson or newer figures, take away nothing else of it.
         word = later[-1].verdict
         stays = canonical_verdict(word) == verdict.canonical
-        noted = (n.because for n in reversed(later) if n.verdict == word)
+        noted = (n.lesson[0] for n in reversed(later) if n.verdict == word)
         because = ". ".join(filter(None, (*noted, because * stays)))
         verdict = VerdictRead(canonical_verdict(word), word, "note")
         facts = replace(facts, decision=facts.decision * stays)
