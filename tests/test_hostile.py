@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
 
 from kb import KbError, store
+from kb.trail.handles import handle
 
 TARGET = "---\ntitle: T\ntype: target\nmetric: ms\ndirection: lower\n---\n"
 EXPERIMENT = "---\ntitle: E\ntype: experiment\ntarget: t\nparent: HEAD\nrun: {run}\nreceipt: r\nlevers: [q=1]\nhypothesis: h\nstatus: in_progress\n---\n# E\n"
@@ -66,6 +68,24 @@ def test_nothing_captured_starts_a_line_of_its_own_in_a_slice(make_base, kb_comm
     for text in texts:
         assert not {"\x1b", "\r", "\u202e", "\u200b", "\U000e0041", "\x9b"} & set(text)
         assert not any(line.startswith("## forged") for line in text.split("\n")), text
+
+
+def test_no_file_name_makes_a_command_that_kb_offers_do_another_thing(make_base, kb_command):
+    names = ("a;touch pwned;b", "$(touch pwned)", "`touch pwned`", "a|touch pwned", "a\ntouch pwned\n", "--whole", "'; touch pwned '", "тест & touch pwned")
+    page = "---\ntitle: Tiles\ntype: experiment\ntarget: t;touch pwned\nverdict: refuted\nhypothesis: tiles spill\nlevers: [tile=1]\nmetrics: {ms: 4}\n---\n## Verdict\n\nRefuted.\n" + "More words.\n" * 2000
+    offered = []
+    for name in names:
+        base = make_base({"wiki/targets/t.md": TARGET, f"wiki/experiments/{name}.md": page}, name=str(names.index(name)))
+        kb_command("build", cwd=base.root)
+        loads = (("load", "retrospective"), ("load", "resume", "--target", "t;touch pwned"))
+        for words in (*loads, ("open", f"wiki/experiments/{name}.md"), ("open", f"{handle(f'wiki/experiments/{name}.md')}#zz")):
+            shown = kb_command(*words, cwd=base.root, ok=(0, 2)).stdout
+            offered += re.findall(r"(?<!`)`(kb (?:open|load|search) [^`]+)`", re.sub(r"(?m)^> .*", "", shown))
+    assert any(" open " in line for line in offered) and any("touch" in line for line in offered)
+    for line in offered:
+        done = subprocess.run(["bash", "-c", f'kb() {{ echo "$#"; }}; {line}'], cwd=base.root, capture_output=True, text=True)
+        assert done.stdout.strip().isdigit() and not done.stderr and not (base.root / "pwned").exists(), line
+    assert re.fullmatch(r"[A-Za-z0-9._~-]+", handle("wiki/a;id $(x)`y`\n.md"))
 
 
 def test_the_tools_take_what_is_listed_and_nothing_else():

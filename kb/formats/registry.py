@@ -13,7 +13,7 @@ from kb import KbError, registered
 from kb.formats.outline import part_of
 from kb.formats.reading import Ask, Remark, Segment, head_of, is_binary
 from kb.run.record import Outcome, Run
-from kb.text import counted
+from kb.text import command_of, counted
 
 Event = Segment | Run | Remark
 # What more than this holds is read by the first reader that takes it: reading it by all would take minutes.
@@ -80,7 +80,7 @@ class Located:
         if self.beside:
             names = ", ".join(f.name for f in self.beside)
             also.append(
-                f"further logs here are not read: {names}; one each: `kb import auto {self.beside[0]}`"
+                f"further logs here are not read: {names}; one each: `{command_of('import auto', str(self.beside[0]))}`"
             )
         return also
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kb import KbError, store
 from kb.harness.agents_watch import WATCH_NAME
 from kb.store import json_of
+from kb.text import command_of
 from kb.verbs import Caller, Result, argument, text_result
 
 FORMATS = ("text",)
@@ -64,11 +65,14 @@ def _blocked(reasons: list[str]) -> str:
 def _reasons(caller: Caller, target: str) -> list[str]:
     """Why the loop goes on: runs in flight, pages that do not pass, and what `stop-check` says."""
     flying = caller.call("status", {"target": target}).value["targets"][0].in_flight
-    reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
+    reasons = [
+        f"{path}: is in flight; `{command_of('experiment close', path)}` files it"
+        for path in flying
+    ]
     folder = caller.layout.page(f"experiments/{target}")
     if (caller.layout.root / folder).is_dir():
         errors = caller.call("lint", {"paths": [folder]}).value.errors
-        reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
+        reasons += [f"`{command_of('lint', folder)}` has {errors} errors"] if errors else []
     return reasons + list(caller.call("stop-check", {"target": target}).value["reasons"])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, readable, source, store
+from kb.text import command_of
 
 # One token is rarely more than this many characters of technical English; the real count must not be larger.
 CHARS_PER_TOKEN = 3.2
@@ -31,9 +32,7 @@ def text_of(layout: store.Layout, name: str, *, file: Path | None = None) -> tup
     """
     captured = source.source_at(layout, name.removeprefix("sources/").strip("/"))
     if file is None and not captured.text:
-        again = (
-            f"capture it anew (`kb research web {captured.origin}`), or give it with --text FILE"
-        )
+        again = f"capture it anew (`{command_of('research web', captured.origin)}`), or give it with --text FILE"
         raise KbError(f"sources/{captured.id}: the captured text is not included here; {again}")
     text = _supplied(file, captured) if file else source.text_of_source(layout, captured)
     return f"sources/{captured.id}", captured.title or captured.id, text

@@ -15,6 +15,7 @@ from pathlib import Path
 from kb import KbError, store
 from kb.experiments.targets import Target
 from kb.page import read
+from kb.text import command_of
 
 NAME = "experiment.yaml"
 _MARK = "# Written by `kb loop"
@@ -79,7 +80,7 @@ def job_of(layout: store.Layout, target: Target) -> str:
         },
     }
     lines = [
-        f"{_MARK} {target.name} --on sky`. Its log is the record: `kb import skypilot LOG --target {target.name}`."
+        f"{_MARK} {target.name} --on sky`. Its log is the record: `{command_of('import skypilot LOG --target', target.name)}`."
     ]
     for key, value in task.items():
         # A value in JSON is one in YAML, whatever it holds.

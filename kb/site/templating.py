@@ -11,7 +11,7 @@ from kb.site.body import WEB_ADDRESS
 from kb.site.links import url_between, web_address
 from kb.site.raw_html import anchor_of
 from kb.site.survey import Survey, plural, type_place
-from kb.text import cut, one_line, printable
+from kb.text import command_of, cut, one_line, printable
 
 # The level, anchor and escaped text of each heading that a table of contents lists.
 Toc = tuple[tuple[int, str, str], ...]
@@ -104,7 +104,11 @@ def _environment() -> Environment:
         finalize=_steerless,
     )
     env.filters |= {"clipped": cut, "anchor": anchor_of, "plural": plural, "safe_html": Markup}
-    env.filters |= {"breakable": breakable, "is_address": WEB_ADDRESS.fullmatch}
+    env.filters |= {
+        "breakable": breakable,
+        "command": command_of,
+        "is_address": WEB_ADDRESS.fullmatch,
+    }
     return env
 
 

@@ -1,7 +1,6 @@
 """The hypothesis step: where the target stands, what was tried and refuted, and what the wiki knows about the question."""
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, islice, zip_longest
@@ -15,7 +14,7 @@ from kb.slices.ranking import LISTS, Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target, disputes_of
 from kb.slices.topics import bring_blueprint, bring_topics
-from kb.text import cut, head_of, reasoned
+from kb.text import command_of, cut, head_of, reasoned
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -129,8 +128,8 @@ def _bring_start(into: OpenSlice, *, budget: int, cold: bool) -> None:
 def _to_baseline(into: OpenSlice) -> str:
     """How the first measurement is taken, and what the target page must tell before it can be."""
     page, name = into.question.page, into.target or "TARGET"
-    variant = shlex.quote(into.question.variant)
-    named = f" --variant {variant}" if into.question.variant else ""
+    names = ("--variant", into.question.variant) if into.question.variant else ()
+    baseline = command_of("experiment open --baseline --target", name, *names)
     lacking = ", ".join(f for f in _MEASURED_BY if not (page and page.front.get(f)))
     home = (
         f"{page.path} lacks"
@@ -139,7 +138,7 @@ def _to_baseline(into: OpenSlice) -> str:
     )
     message = f" {home} {lacking}." if lacking else ""
     return (
-        f"No baseline of {name} is told here: without one no figure says anything.{message} `kb experiment open --baseline --target {name}{named}`, "
+        f"No baseline of {name} is told here: without one no figure says anything.{message} `{baseline}`, "
         "`kb experiment run PAGE`, `kb experiment close PAGE`; five repeats on a quiet host tell its noise, a profile of it the first question to ask."
     )
 

@@ -5,11 +5,10 @@ Every page's words are quoted, so that none of them reads as an instruction of o
 
 import re
 from dataclasses import dataclass
-from shlex import quote
 
 from kb.slices.request import LOOK as LOOK_TOKENS
 from kb.slices.tokens import tokens_of
-from kb.text import LOOK
+from kb.text import LOOK, command_of, shell_word
 from kb.trail.handles import handle
 from kb.trail.state import STATE_PARTS
 
@@ -109,13 +108,14 @@ def _ways_on(slice: Slice) -> str:
     names = [item.name for part in slice.parts for item in part.items if " " not in item.name]
     run = next((n for n in names if n and "~" not in n and "/" not in n and n not in OWN), "")
     page = next((n for n in names if "~" in n), "")
-    ways = [f"`kb open {slice.digest[:4]}:{run}`"] * bool(run) + [f"`kb open {page}`"] * bool(page)
+    named = [f"{slice.digest[:4]}:{run}"] * bool(run) + [page] * bool(page)
+    ways = [f"`{command_of('open', name)}`" for name in named]
     # Who resumes proposes next, and needs of the state what was not told.
     step = "hypothesis " if slice.step == "resume" else ""
     opened = f"; a page: {', '.join(ways)}" if ways else ""
     # Words alone find the pages of every target.
     search = "; `kb search WORDS` and, before a run, `kb check PROPOSAL`"
-    search += f", both with `--target {quote(slice.target)}`" * bool(slice.target)
+    search += f", both with `--target {shell_word(slice.target)}`" * bool(slice.target)
     return f"The next part: `kb load {step}--beyond {slice.digest}`{opened}{search}"
 
 

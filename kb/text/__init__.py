@@ -14,7 +14,7 @@ from kb import exports
 if TYPE_CHECKING:
     from kb.text.dates import day_of
     from kb.text.numbers import Number, number_of, number_text, numbers_in
-    from kb.text.printing import LOOK, counted, head_of, one_line, printable
+    from kb.text.printing import LOOK, command_of, counted, head_of, one_line, printable, shell_word
     from kb.text.sentences import cut, reasoned, sentences_of
     from kb.text.spelt import SPELT, in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
@@ -26,6 +26,7 @@ __all__ = [
     "STOP",
     "Number",
     "Unit",
+    "command_of",
     "counted",
     "cut",
     "day_of",
@@ -40,6 +41,7 @@ __all__ = [
     "one_line",
     "printable",
     "reasoned",
+    "shell_word",
     "sentences_of",
     "stem",
     "terms_of",
@@ -53,7 +55,15 @@ __getattr__ = exports(
     {
         "dates": ("day_of",),
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
-        "printing": ("LOOK", "counted", "head_of", "one_line", "printable"),
+        "printing": (
+            "LOOK",
+            "command_of",
+            "counted",
+            "head_of",
+            "one_line",
+            "printable",
+            "shell_word",
+        ),
         "sentences": ("cut", "reasoned", "sentences_of"),
         "spelt": ("SPELT", "in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Sequence
+from shlex import quote
 
 # Seen as nothing though they count as letters: fillers of Hangul and Braille.
 _BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
@@ -50,6 +51,23 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Text that is safe on one line of a terminal, a slice, an index or a page, single blanks between its words."""
     return " ".join(printable(text).split())
+
+
+def command_of(words: str, *names: str) -> str:
+    """A command of kb as it may be copied into a shell: each name behind its words is one word there, whatever it holds."""
+    return " ".join([f"kb {words}", *map(shell_word, names)])
+
+
+def shell_word(name: str) -> str:
+    """A name as one word of a shell, on one line and without what would end a mark of code."""
+    bare = name[:1] + name[1:].replace("~", "").replace("#", "")
+    if quote(bare) == bare:
+        return name  # These two command nothing within a word.
+    if "`" not in name and name == one_line(name):
+        return quote(name)
+    # In no form would what ends a line of ours or its mark of code be read as it stands.
+    hidden = "".join(f"\\x{byte:02x}" for byte in name.encode("utf-8", "surrogateescape"))
+    return f"$'{hidden}'"
 
 
 def counted(count: int, things: str) -> str:

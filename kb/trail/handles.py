@@ -26,8 +26,10 @@ def stem_of(path: str) -> str:
 
 
 def label_of(path: str) -> str:
-    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its name, without blanks."""
-    stem = "-".join(stem_of(path).split())
+    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its name: words, dots and dashes."""
+    # A name of a file may hold what a shell would run.
+    words = "".join(c if c.isalnum() or c in "_.-" else " " for c in stem_of(path)).split()
+    stem = "-".join(words).strip("-") or "page"
     run = _RUN.search(stem)
     if run:
         return run[1].lower()

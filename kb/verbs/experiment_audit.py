@@ -6,6 +6,7 @@ from kb import KbError
 from kb.experiments.judging import show
 from kb.experiments.stub import stub_in_flight
 from kb.store import plain_of
+from kb.text import command_of
 from kb.verbs import FINDINGS, FINE, Caller, Result
 from kb.verbs.experiment import NamesExperiment, StatesExpectation, named
 
@@ -26,7 +27,7 @@ def run(request: AuditExperiment, caller: Caller) -> Result:
     case = show(caller.layout, stub.path, target, stated=request.stated, today=caller.today)
     if not case:
         raise KbError(
-            f"{stub.path}: nothing is measured yet; `kb experiment run {stub.path}` comes first"
+            f"{stub.path}: nothing is measured yet; `{command_of('experiment run', stub.path)}` comes first"
         )
     caller.build()
     firing, findings = case.audit.firing, case.audit.findings

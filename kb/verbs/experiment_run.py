@@ -13,7 +13,7 @@ from kb.experiments.stub import Stub
 from kb.experiments.targets import Target
 from kb.run.evidence import Measured
 from kb.run.reasons import percent
-from kb.text import number_text
+from kb.text import command_of, number_text
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 from kb.verbs.experiment import NamesExperiment, StatesCode, named
 
@@ -50,7 +50,7 @@ def run(request: RunExperiment, caller: Caller) -> Result:
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
     hint = hint_of(ruling, stub.path) if ruling else ""
     if stub.filed and ruling:
-        then = f"`kb experiment close {stub.path}` files this below the sealed text"
+        then = f"`{command_of('experiment close', stub.path)}` files this below the sealed text"
         hint = f"{hint}; {then}" if hint else then
     if failed:
         caller.talk("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))

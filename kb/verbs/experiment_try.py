@@ -12,6 +12,7 @@ from kb.experiments.proposal import ExperimentProposal
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import Target
 from kb.schema import Verdict
+from kb.text import command_of
 from kb.verbs import (
     FINDINGS,
     FINE,
@@ -41,7 +42,7 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
         path = standing.path
         caller.talk(
             f"going on with {path}, which is the same experiment and stays as it was filed; to state it anew, "
-            f"`kb experiment close {path} --overrule inconclusive --reason TEXT` gives that page up"
+            f"`{command_of('experiment close', path)} --overrule inconclusive --reason TEXT` gives that page up"
         )
     attempt = last_attempt(caller.layout, stub_at(caller.layout, path))
     foreseen = not attempt or not attempt.measurement

@@ -7,7 +7,7 @@ from kb.formats import filing
 from kb.formats.reading import Ask
 from kb.formats.registry import formats, located
 from kb.formats.summary import summary, to_json, to_text
-from kb.text import counted
+from kb.text import command_of, counted
 from kb.verbs import Caller, Result, argument, flag, option
 
 _NOTHING = "nothing to import: the log holds no runs"
@@ -71,7 +71,7 @@ def run(request: ImportRuns, caller: Caller) -> Result:
         caller.talk(remark)
     if report.pages:
         caller.talk(
-            f"`kb import --undo {report.receipt}` takes them back; `kb build` compiles them"
+            f"`{command_of('import --undo', report.receipt)}` takes them back; `kb build` compiles them"
         )
     value = {
         "receipt": report.receipt or None,

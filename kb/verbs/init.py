@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, page, store
-from kb.text import counted
+from kb.text import command_of, counted
 from kb.trail.declared import runs_among
 from kb.verbs import Caller, Result, flag, option
 
@@ -55,7 +55,7 @@ def run(request: Init, caller: Caller) -> Result[Start]:
     verb, then = ("adopted", "") if start.adopted else ("started", page)
     text = f"{start.remark}{verb} the knowledge base '{start.name}'; next: {then}`kb build`"
     if start.adopted:
-        text += f"\nrules read what pages declare; what they tell in free words is read by whoever answers: `kb ingest --task normalise {start.wiki}`"
+        text += f"\nrules read what pages declare; what they tell in free words is read by whoever answers: `{command_of('ingest --task normalise', start.wiki)}`"
     return Result(start, text)
 
 

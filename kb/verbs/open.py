@@ -8,7 +8,7 @@ from pathlib import Path
 from kb import KbError, store
 from kb.page import Page, Section, read, text_of
 from kb.store import digest_of
-from kb.text import LOOK
+from kb.text import LOOK, command_of
 from kb.trail.handles import handle, is_handle, label_of, path_of
 from kb.trail.page_facts import place_named
 from kb.verbs import Caller, Result, argument, flag, option
@@ -125,7 +125,7 @@ def _run(caller: Caller, typed: str, *, request: Open) -> str:
         own = [r for r in own if digest_of(r[1]).startswith(newest_target(caller.layout))] or own
     if len(own) > 1:
         lines = (
-            f"\n  kb open {handle(path)}{request.where.removeprefix(typed)} · {name}"
+            f"\n  {command_of('open', handle(path) + request.where.removeprefix(typed))} · {name}"
             for path, name in own[:_MOST_RUNS]
         )
         raise KbError(
@@ -151,7 +151,7 @@ def _text(p: OpenedPassage) -> str:
     names = f"; its sections: {names}" if names else ""
     place = f"#{p.anchor}" if p.anchor else ""
     if p.lacking and not place and names:
-        return f"(no section #{p.lacking} nor one like it{names}; the page: `kb open {p.path}`)\n"
+        return f"(no section #{p.lacking} nor one like it{names}; the page: `{command_of('open', p.path)}`)\n"
     lacking = f"(no section #{p.lacking}, here is {place or 'the page'}{names})\n\n"
     head = lacking if p.lacking else ""
     if p.whole or len(head) + len(p.text) <= LOOK:
@@ -164,4 +164,4 @@ def _text(p: OpenedPassage) -> str:
         shown += 1
     # A line longer than a look is cut; what is left of it is printed with the whole.
     text = "\n".join(lines[:shown]) or lines[0][:room]
-    return f"{head}{text}\n\n(on: `kb open {p.path}{place} --start {p.line + max(shown, 1)}`; all: `--whole`)\n"
+    return f"{head}{text}\n\n(on: `{command_of('open', p.path + place)} --start {p.line + max(shown, 1)}`; all: `--whole`)\n"

@@ -9,7 +9,7 @@ from kb.graph import target_of
 from kb.page import from_row, text_of
 from kb.source import sources
 from kb.store import read_bytes
-from kb.text import one_line
+from kb.text import command_of, one_line
 from kb.trail.standing import target_page
 from kb.verbs import Caller, Result, option
 from kb.verbs.status import only_target, standing_at
@@ -82,7 +82,7 @@ def run(request: ResearchPlan, caller: Caller) -> Result:
         listed.append(_papers(words, "optimization", "what the target is about"))
     listed += [
         CaptureStep(
-            f"kb research web {address} --depth 1",
+            command_of("research web", address, "--depth", "1"),
             "the target's page names it",
             102,
             102 * _SECONDS["web"],
@@ -113,7 +113,7 @@ def _papers(text: str, about: str, why: str) -> CaptureStep | None:
     query = " ".join(dict.fromkeys([*words, *about.split()]))
     requests = 1 + 3 * _PAPERS
     return CaptureStep(
-        f'kb research arxiv --query "{query}" --most {_PAPERS}',
+        command_of("research arxiv --query", query, "--most", str(_PAPERS)),
         why,
         requests,
         requests * _SECONDS["arxiv"],
@@ -142,18 +142,21 @@ def _repository(stated: str, text: str, db) -> Iterator[CaptureStep]:
     for name in dict.fromkeys(names):
         requests = 6 + 2 * _HEADS + 3 * _HEADS
         yield CaptureStep(
-            f"kb research forks {name} --most {_HEADS}",
+            command_of("research forks", name, "--most", str(_HEADS)),
             "forks and pull requests hold what upstream lacks",
             requests,
             requests * _SECONDS["forks"],
         )
         yield CaptureStep(
-            f"kb research releases {name}", "its authors say what each release gained", 1, 0.2
+            command_of("research releases", name),
+            "its authors say what each release gained",
+            1,
+            0.2,
         )
     if stated and not names:
         folder = stated.removeprefix("file://")
         yield CaptureStep(
-            f"kb research git HEAD~50..HEAD {folder}",
+            command_of("research git HEAD~50..HEAD", folder),
             f"the repository is `{folder}`; give OWNER/REPO to the target's page to see its forks",
             0,
             0.0,

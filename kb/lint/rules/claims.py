@@ -6,6 +6,7 @@ from kb.claims import Claim, conflicts, readable_claims
 from kb.lint.matter import Matter
 from kb.lint.registry import Rule, W
 from kb.schema import Finding
+from kb.text import command_of
 
 
 def unread_claims(matter: Matter) -> Iterator[Finding]:
@@ -44,7 +45,7 @@ def claims_without_source(matter: Matter) -> Iterator[Finding]:
                     f"rests on {claim.source}, which is gone: '{claim.claim}'",
                 ),
                 target=claim.source,
-                hint=f"bring the folder back, or take its claims off file: kb claims --withdraw {claim.source}",
+                hint=f"bring the folder back, or take its claims off file: {command_of('claims --withdraw', claim.source)}",
             )
 
 
