@@ -88,6 +88,12 @@ def test_no_file_name_makes_a_command_that_kb_offers_do_another_thing(make_base,
     assert re.fullmatch(r"[A-Za-z0-9._~-]+", handle("wiki/a;id $(x)`y`\n.md"))
 
 
+def test_a_heading_or_a_query_of_any_length_is_read_once_from_its_start_to_its_end(make_base, kb_command):
+    base = make_base({"wiki/concepts/a.md": "# " + "plain words here " * 40_000 + "\n\nTiles.\n", PAGE: EXPERIMENT.format(run="r") + "# " + "a/" * 200_000 + "\n"})
+    kb_command("build", cwd=base.root)
+    kb_command("search", "a/" * 60_000, cwd=base.root)
+
+
 def test_the_tools_take_what_is_listed_and_nothing_else():
     from kb.server.tools import _TAKEN, DOORS, schema_of, tools
 

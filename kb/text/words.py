@@ -11,7 +11,7 @@ _LONGEST_NAME = 60
 
 # What stands before one is passed over word by word.
 _TOKEN = regex(
-    r"(?:[^A-Za-z0-9]*+(?:[A-Za-z][a-z]*+|[0-9])(?![A-Za-z0-9_=.\-:]))*+[^A-Za-z0-9]*+([A-Za-z0-9][A-Za-z0-9_=.\-:]+)"
+    r"(?:[^A-Za-z0-9]*+(?:[A-Za-z][a-z]*+|[0-9])(?![A-Za-z0-9_=.\-:]))*+[^A-Za-z0-9]*+(?:([A-Za-z0-9][A-Za-z0-9_=.\-:]+)|\Z)"
 )
 _JOINERS, _PLAIN = str.maketrans("", "", "_=.-:"), bytes(range(128))
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
