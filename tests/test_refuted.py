@@ -976,3 +976,18 @@ def test_where_a_list_is_introduced_as_measured_and_lost_every_entry_failed_that
 def test_a_heading_of_what_was_not_rejected_heads_no_failures():
     text = "# Dead ends\n\n## Parked (not rejected, only later)\n\n- Overlay mesh: a seam only.\n"
     assert said(text, "wiki/dead-ends.md") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        # Who skips a level of headings means the items all the same.
+        ("wiki/graveyard.md", "# Graveyard\n\n### Fused softmax\nSpilled; 14.2 ms instead of 12.9.\n\n### Four stages\nThree hide it.\n\n### Why this page exists\nPeople asked.\n", ["Fused softmax", "Four stages"]),
+        ("wiki/notes.md", "# Notes\n\n## Things we tried that didn't stick\n\n- perfect hashing (it is a jump table)\n- Next we should look at the allocator.\n", ["perfect hashing (it is a jump table)"]),
+        # A label in front of a list is its heading, and ends with it.
+        ("wiki/retro.md", "# Retro\n\nWhat didn't work:\n- result caching — hit rate under 2 %\n\nActions:\n- try another ring\n", ["result caching — hit rate under 2 %"]),
+        ("wiki/retro.md", "# Retro\n\n**Dead ends**\n\n- result caching — hit rate under 2 %\n\n**What stuck**\n\n- arenas\n", ["result caching — hit rate under 2 %"]),
+    ],
+)  # fmt: skip
+def test_a_list_of_failures_is_known_by_a_label_and_by_headings_of_any_level(path, text, expected):
+    assert [s[3] for s in said(text, path)] == expected

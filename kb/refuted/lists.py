@@ -26,7 +26,7 @@ _JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
 _FAILED_LIST = regex(
     r"dead[- ]?ends?|negative results|what failed|what did(?:n['’]t| not)|what does(?:n['’]t| not) (?:work|help|pay|matter)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?|optimi[sz]ations?)|"
     r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|\b(?:that|which) failed\b|graveyard|\bburied\b|went nowhere|"
-    r"backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
+    r"\b(?:tried|tested|attempted)(?: that| which| and| but|,)* (?:did|do|does)(?:n['’]t| not)\b|backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
     r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
     re.IGNORECASE,
 )
@@ -96,14 +96,15 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         opens = "" if head.level == outcome > 2 else _opening(head, name, apart=bool(mode))
         items = max(min(items, max(head.level, level + 1)), groups_to * bool(mode))
         deeper, behind = _deeper(titles[n : n + _MOST_PARTS])
+        inner = _level_below(head, deeper)
         # Of what stands in no list nobody asks for its shape.
         leads, grouped, has_prose = _shape(below * any((mode, opens)), labels, deeper, parts)
         failed = all((mode, not leads)) and reports_failure(title)
         items += mode != "" and head.level == items and grouped and not failed
         if opens and not mode:
-            mode, level, items = _mode_of_all(opens, below), head.level, head.level + 1
-            groups_to = _items_below_groups(titles[n : n + _MOST_PARTS], parts)
-        kind = _kind_of(head, mode, head.level + 1 if opens else items, parts)
+            mode, level, items = _mode_of_all(opens, below), head.level, inner
+            groups_to = _items_below_groups(deeper, inner, parts)
+        kind = _kind_of(head, mode, inner if opens else items, parts)
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
         groups.extend(map(set, map(words_of, [title] * bool(mode))))
         kind = _by_shape(
@@ -112,7 +113,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
             labels,
             all_failed=(mode, failed) == ("all-failed", False),
             tells=has_prose or failed,
-            ungrouped=not deeper and level < head.level < groups_to,
+            ungrouped=level < head.level < groups_to * (not deeper),
         )
         # What its own headings hold is all that an item without prose says.
         end = end if below else {"item": min(behind, page.lines + 1)}.get(kind, end)
@@ -147,11 +148,10 @@ def _mode_of_all(opens: str, below: Sequence[Block]) -> str:
     return "all-failed" if reports_failure("".join(sentences_of(opening)[:1])) else opens
 
 
-def _items_below_groups(heads: Sequence[Block], parts: Set[int]) -> int:
-    """The level of the items below the first of some headings, where most of those right below it hold others that are no parts of one thing;
-    else 0.
+def _items_below_groups(below: Sequence[Block], level: int, parts: Set[int]) -> int:
+    """The level of items below a heading, where most of the headings right `below` it, of this level, hold others that are no parts of one
+    thing; else 0.
     """
-    below, level = _deeper(heads)[0], heads[0].level + 1
     inner = [_deeper(below[n:])[0] for n, b in enumerate(below) if b.level == level]
     groups = [any(not _is_part(b) and b.line not in parts for b in held) for held in inner]
     return (level + 1) * (len(groups) > 1 and 2 * sum(groups) > len(groups))
@@ -186,6 +186,11 @@ def _deeper(heads: Sequence[Block]) -> tuple[list[Block], float]:
     """The headings below the first of some, and the line behind the last of them."""
     deeper = [*takewhile(lambda b: b.level > heads[0].level, heads[1:])]
     return deeper, next((b.line for b in heads[len(deeper) + 1 :]), inf)
+
+
+def _level_below(head: Block, deeper: Sequence[Block]) -> int:
+    """The level of the headings right below one."""
+    return min((b.level for b in deeper), default=head.level + 1)
 
 
 def _is_part(head: Block) -> bool:
@@ -273,6 +278,25 @@ def lead_of(block: Block) -> str:
     behind = block.plain[len(bold) :].lstrip()
     is_field = not {":", "："}.isdisjoint((bold[-1:], behind[:1]))
     return "" if is_field or is_short(behind) else bold
+
+
+def as_introduced(part: ListPart, document: Document, at: int) -> ListPart:
+    """The part that holds an item, as a list of what the label right in front of the item's list says: "What didn't work:"."""
+    blocks, item = document.blocks, document.blocks[at]
+    if part.mode or item.kind != "item" or item.level > 1 or item.parent < 1:
+        return part
+    lead = blocks[item.parent - 1]
+    text, bold = lead.plain.strip(), next((s.text for s in lead.spans if s.kind == "strong"), "")
+    is_label = text.endswith((":", "：")) or text == bold.strip()
+    if (
+        lead.kind != "paragraph"
+        or lead.depth
+        or not is_label
+        or len(text.split()) >= _LONGEST_HEADING
+    ):
+        return part
+    mode = mode_of(text)
+    return part._replace(mode=mode, kind="list") if mode else part
 
 
 def _as_group(

@@ -17,7 +17,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.card import reopening_in
 from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
-from kb.refuted.lists import ListPart, fields_in, lead_of, mode_of, parts_of
+from kb.refuted.lists import ListPart, as_introduced, fields_in, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.quoted import failures_in
 from kb.refuted.statement import (
@@ -191,7 +191,8 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         yield from reported
         for at in part.places:
             if document.blocks[at].line >= read_to:
-                yield from _of_block(page, document, at, part, mentions=mentions, fields=fields)
+                about = as_introduced(part, document, at)
+                yield from _of_block(page, document, at, about, mentions=mentions, fields=fields)
 
 
 def _tells_results(document: Document) -> bool:
