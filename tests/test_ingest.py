@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,6 +28,7 @@ from kb.refuted.deck import cards
 from kb.refuted.gate import Gate, Proposal
 from kb.source import (
     PageRecord,
+    QuotedAttempt,
     QuotedLever,
     QuotedMetric,
     notes_in,
@@ -862,7 +864,7 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     layout = base()
     page = layout.wiki / "experiments/t/2026-01-01-v001-warps.md"
     page.parent.mkdir(parents=True)
-    page.write_text(EXPERIMENT.replace("verdict: refuted\n", "").replace("Refuted: registers spill.", "It did not pay off at all."))
+    page.write_text(EXPERIMENT.replace("verdict: refuted\n", "").replace("Refuted: registers spill.", "It did not pay off at all. Steps took 1.37 s."))
     path = page.relative_to(layout.root).as_posix()
     lever = QuotedLever(name="nwarps", role="moved", quote="Set `nwarps=8`", before="4", after="8")
     rate = QuotedMetric(name="Throughput", value=65.81, unit="tok/s", quote="fell to 65.81 t/s")
@@ -885,7 +887,9 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     assert {f.name: f.read_bytes() for f in layout.indexes.rglob("*") if f.is_file()} == built
     whole = page.read_text()
     page.write_text(whole + "\nLater.\n")
-    assert run().verdict == before.verdict, "a page that changed since has no record"
+    assert run().verdict.canonical == "refuted", "what is quoted still stands there"
+    page.write_text(whole.replace("It did not pay off at all.", "It paid off after all: supported."))
+    assert run().verdict.canonical != "refuted", "and no more"
     page.write_text(whole)
     (layout.root / path_of_record(path)).unlink()
     assert run() == before
@@ -991,6 +995,134 @@ def test_what_somebody_read_on_a_page_of_any_type_stands_in_the_place_of_what_ru
     build(layout)
     kb_command("ingest", "--task", "normalise", path, cwd=layout.root)
     assert [c.anchor for c in cards(store.state(layout))] == ["marking-every-bullet"], "a reply that is replayed is compiled at once"
+
+
+SAGA = """# The re-aim saga
+
+A re-aimed bullet turns at its birth.
+
+## Marking every bullet
+
+It vanished mid-screen, and
+we let it go.
+
+## Dead ends
+
+- A bigger pool: no gain over the
+  one that was there.
+- A smaller pool: slower by 12 %.
+"""
+
+
+def saga_of(base, text=SAGA):
+    """A page on which rules read two failures, read by somebody who names three; its tables and a file beside which its record stands."""
+    layout = base()
+    page = layout.wiki / "notes/saga.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(text)
+    path = page.relative_to(layout.root).as_posix()
+    attempts = (
+        QuotedAttempt(what="marking every bullet as aimed", outcome="crash", quote="It vanished mid-screen, and we let it go"),
+        QuotedAttempt(what="more slots in the pool", outcome="refuted", quote="no gain over the one that was there"),
+        QuotedAttempt(what="fewer slots in the pool", outcome="refuted", quote="slower by 12 %"),
+    )
+    settling.file_record(layout, path, PageRecord(attempts=attempts))
+    return layout, page, path
+
+
+def claims_of(layout):
+    build(layout)
+    with closing(store.state(layout)) as db:
+        return {c.claim.partition(":")[0] for c in cards(db)}
+
+
+def test_of_a_page_that_changed_since_it_was_read_all_counts_that_is_still_quoted_and_what_rules_read_besides(base, kb_command):
+    layout, page, path = saga_of(base)
+    three = {"marking every bullet as aimed", "more slots in the pool", "fewer slots in the pool"}
+    assert claims_of(layout) == three
+    assert "changed since" not in kb_command("build", cwd=layout.root).stdout
+    page.write_text(f"{SAGA}- A pool of pools: 3 % slower.\n\nSeen on two boards.\n")
+    assert claims_of(layout) == {*three, "A pool of pools"}, "one failure of one item counts once"
+    said = kb_command("build", cwd=layout.root).stdout
+    assert "1 page changed since somebody read them" in said and f"kb ingest --task normalise {path}" in said
+    (stale,) = linted(layout, kb_command)
+    assert (stale["path"], stale["code"]) == (path, "stale-reading") and path in stale["hint"]
+    page.write_text(SAGA.replace("slower by 12 %", "slower by 9 %"))
+    assert claims_of(layout) == {"marking every bullet as aimed", "more slots in the pool", "A smaller pool"}
+    assert [f["code"] for f in linted(layout, kb_command)] == ["quote-gone", "stale-reading"]
+    page.write_text(SAGA)
+    assert claims_of(layout) == three and not linted(layout, kb_command)
+
+
+def linted(layout, kb_command):
+    """What lint says of readings."""
+    findings = json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(0, 1)).stdout)
+    return [f for f in findings if f["code"] in ("stale-reading", "quote-gone", "unreadable-reading")]
+
+
+def test_a_record_that_quotes_what_stands_nowhere_is_not_believed_whatever_its_digest_says(base, kb_command):
+    layout, page, path = saga_of(base)
+    lie = QuotedAttempt(what="a warm cache", outcome="refuted", quote="The warm cache lost 40 %")
+    settling.file_record(layout, path, PageRecord(attempts=(lie,)))
+    ruled = {"A bigger pool", "A smaller pool"}
+    assert claims_of(layout) == ruled
+    assert [f["code"] for f in linted(layout, kb_command)] == ["quote-gone"]
+    settling.file_record(layout, path, PageRecord(verdict="crash", verdict_quote="It burnt down."))
+    assert claims_of(layout) == ruled
+    settling.file_record(layout, path, PageRecord())
+    assert claims_of(layout) == ruled, "a record that says nothing takes the place of nothing"
+    for broken in ('{"page": ', "<<<<<<< ours\n{}\n=======\n", "[]"):
+        (layout.root / path_of_record(path)).write_text(broken)
+        assert claims_of(layout) == ruled
+        (finding,) = linted(layout, kb_command)
+        assert (finding["path"], finding["code"]) == (path_of_record(path), "unreadable-reading")
+        assert path_of_record(path) in kb_command("build", cwd=layout.root).stderr
+    (layout.root / path_of_record(path)).unlink()
+    for folder in ("readings", "notes"):
+        (layout.sources / folder).mkdir(exist_ok=True)
+        (layout.sources / folder / "x.json").write_text("<<<<<<< ours")
+    assert [f["path"] for f in linted(layout, kb_command)] == ["sources/notes/x.json", "sources/readings/x.json"]
+
+
+def test_one_file_that_cannot_be_read_among_records_and_notes_stops_no_build(base, kb_command, tmp_path):
+    layout, page, path = saga_of(base)
+    there = claims_of(layout)
+    bad = [path_of_record("wiki/nothing.md"), "sources/notes/hypothesis.json", path_of_record("wiki/out.md")]
+    for name in bad[:2]:
+        (layout.root / name).parent.mkdir(parents=True, exist_ok=True)
+        with (layout.root / name).open("wb") as large:
+            large.truncate(300 << 20)
+    (tmp_path / "out.json").write_text("{}")
+    (layout.root / bad[2]).symlink_to(tmp_path / "out.json")
+    (layout.root / path_of_record("wiki/folder.md")).mkdir()
+    (layout.sources / "records" / os.fsdecode(b"\xff.json")).write_text("{}")
+    page.write_text(SAGA)
+    assert claims_of(layout) == there
+    findings = linted(layout, kb_command)
+    assert {*bad} < {f["path"] for f in findings} and {f["code"] for f in findings} == {"unreadable-reading"}
+    said = kb_command("build", cwd=layout.root).stderr
+    assert all(name in said for name in bad)
+
+
+def test_a_verdict_of_a_page_that_changed_stands_until_rules_read_another_one(base):
+    layout = base()
+    page = layout.wiki / "experiments/t/2026-01-01-v001-warps.md"
+    page.parent.mkdir(parents=True)
+    plain = EXPERIMENT.replace("verdict: refuted\n", "").replace("Refuted: registers spill.", "It did not pay off at all.")
+    page.write_text(plain)
+    path = page.relative_to(layout.root).as_posix()
+    settling.file_record(layout, path, PageRecord(what="eight warps", verdict="refuted", verdict_quote="It did not pay off at all."))
+
+    def verdict():
+        build(layout)
+        with closing(store.state(layout)) as db:
+            return trail.experiment(db, path).verdict.canonical
+
+    assert verdict() == "refuted"
+    page.write_text(f"{plain}\nMeasured on one machine.\n")
+    assert verdict() == "refuted"
+    page.write_text(f"{plain}\n**Verdict:** supported, after the driver was mended.\n")
+    assert verdict() == "supported"
 
 
 def test_a_quote_begins_anywhere_where_no_blanks_part_words_and_a_verdict_is_not_read_into_a_sentence(base):

@@ -15,7 +15,8 @@ from kb.page import seal
 
 CASES = sorted((Path(__file__).parent / "lint").glob("*.md"))
 # These need bytes, links, permissions or digests that a markdown case cannot show; they have tests of their own below.
-TESTED_BELOW = {"disputed-quantity", "claim-without-source", "unreadable-claims", "unreadable", "vanished", "symlink", "file-name", "binary", "too-large", "encoding", "filed-changed"}
+TESTED_IN_INGEST = {"stale-reading", "quote-gone", "unreadable-reading"}
+TESTED_BELOW = TESTED_IN_INGEST | {"disputed-quantity", "claim-without-source", "unreadable-claims", "unreadable", "vanished", "symlink", "file-name", "binary", "too-large", "encoding", "filed-changed"}
 TODAY = "2026-06-01"
 HEAD = "---\ntitle: {0}\ntype: concept\nupdated: 2026-01-01\n---\n\n"
 FILED = "---\ntitle: E\ntype: experiment\nhypothesis: h\ncreated: 2026-01-02\nupdated: 2026-01-02\ncommit: abc\nverdict: refuted\n---\n\n"

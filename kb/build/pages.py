@@ -52,7 +52,7 @@ def _compile_one(layout: store.Layout, path: str, data: bytes | None = None) -> 
 
 def compile_page(path: str, data: bytes, layout: store.Layout) -> CompiledPage:
     """What follows from the bytes of one page, and from the record on file about it."""
-    read_page, read, record = with_record(page.read(path, data, skim=True), layout)
+    read_page, read, record = with_record(page.read(path, data, skim=True), layout, data)
     text = page.text_of(data[: page.LARGEST]) if read_page.lines else ""
     facts = trail.facts_of(read, text, layout.config.verdicts)
     return (

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import accumulate, takewhile
 
 from kb import grouped
-from kb.claims.quotes import Quotes, Span
+from kb.source.quotation import Quotes, Span
 
 __all__ = ["Captured", "Cell", "Span"]
 

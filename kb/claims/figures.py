@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from kb.claims.case import REFERS, ClaimCase
-from kb.claims.quotes import GROUPED
+from kb.source.quotation import GROUPED
 from kb.text import STOP, Number, numbers_in, numbers_in_words, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
 

@@ -69,7 +69,7 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
 
 def stub_of(layout: store.Layout, path: str, data: bytes) -> Stub:
     """The experiment page of these bytes. Raises KbError where they are another page's."""
-    page, read_page, _ = with_record(read(path, data), layout)
+    page, read_page, _ = with_record(read(path, data), layout, data)
     if page.type != "experiment":
         raise KbError(f"{path}: is a page of type '{page.type}', not an experiment")
     return Stub(

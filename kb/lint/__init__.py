@@ -31,6 +31,7 @@ from kb.lint.report import (
 from kb.lint.rules.wiki import index_pages
 from kb.page import Page, text_of
 from kb.schema import Finding, Level
+from kb.source.record_files import FOLDERS, kept_files
 from kb.store import CONFIG_NAME, Config
 
 _FILE = "lint.db"
@@ -50,7 +51,8 @@ def state_of(layout: store.Layout, *, today: str) -> str:
     """Digest of the pages, the settings and files that every lint reads, the day, and this code."""
     pages = store.scan(layout)
     claims = sorted((layout.sources / claims_folder).glob("*.json"))
-    files = [*map(os.fspath, claims), ".gitmodules", BASELINE_NAME]
+    kept_ones = (file for folder in FOLDERS for _, file in kept_files(layout, folder))
+    files = [*map(os.fspath, (*claims, *kept_ones)), ".gitmodules", BASELINE_NAME]
     foreign = [(p.name, p.value, p.dist and p.dist.version) for p in entry_points(group="kb.lint")]
     looks = [(file, _look(layout, file)) for file in files]
     code = store.code_state(everything=True)

@@ -108,7 +108,7 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
                 what, hint = "the file went away while it was read", "run kb lint again"
                 gone.append(Finding(path, 1, "vanished", what, hint=hint))
                 continue
-            read, filed, _ = with_record(page.read(path, data), layout)
+            read, filed, _ = with_record(page.read(path, data), layout, data)
             text = page.text_of(data[: page.LARGEST]) if read.lines else ""
             facts_row = trail.facts_of(filed, text, layout.config.verdicts) if read.lines else None
             pages[path] = replace(read, known=None)

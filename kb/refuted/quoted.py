@@ -1,21 +1,22 @@
 """What somebody read on a page as statements. Refuses to read the page: that was whoever filed the record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from kb.page import Page
+from kb.page import Page, document_of
 from kb.refuted.statement import Statement, statement_in
 from kb.schema import FAILED
-from kb.source import PageRecord, QuotedAttempt
+from kb.source import QuotedAttempt, StandingRecord
 from kb.text import one_line, reasoned
 
 
-def failures_in(page: Page, text: str, record: PageRecord) -> Iterator[Statement]:
-    """The failures that somebody read on a page, each on the line where its quote begins: the page itself, if it is no run, and attempts."""
-    # Loaded late: of few pages a reading is on file, and what looks for quotes takes long to load.
-    from kb.claims.quotes import Quotes
-
-    quotes = Quotes(text)
+def failures_in(
+    page: Page, text: str, read: StandingRecord, ruled: Iterable[Statement]
+) -> Iterator[Statement]:
+    """The failures that somebody read on a page, each on the line where its quote begins: the page itself, if it is no run, and attempts.
+    Where they do not take the place of what is `ruled`, those of it come behind that speak of nothing that was read.
+    """
+    record, lines = read.record, set[int]()
     because = record.because.text if record.because else ""
     whole = QuotedAttempt(
         what=record.what or page.title,
@@ -23,11 +24,11 @@ def failures_in(page: Page, text: str, record: PageRecord) -> Iterator[Statement
         quote=record.verdict_quote,
         because=because,
     )
-    own = () if page.type == "experiment" else (whole,)
+    own = () if page.type == "experiment" or not record.verdict else (whole,)
     for attempt in (*own, *record.attempts):
+        line = text.count("\n", 0, read.quotes.find(attempt.quote).start) + 1
+        lines.add(line)
         if attempt.outcome in FAILED:
-            at = quotes.find(attempt.quote)
-            line = text.count("\n", 0, at.start) + 1 if at else page.body_line
             anchor = next((s.anchor for s in reversed(page.sections) if s.start <= line), "")
             quote = one_line(attempt.quote)
             claim = reasoned(attempt.what, quote, ": ")
@@ -35,3 +36,15 @@ def failures_in(page: Page, text: str, record: PageRecord) -> Iterator[Statement
             because = attempt.because or quote
             statement = statement_in(page, "bullet", *place, because=because, about=attempt.what)
             yield replace(statement, verdict=attempt.outcome)
+    if not (read.whole and (own or record.attempts)):
+        yield from (s for s in ruled if lines.isdisjoint(_lines_of(page, text, s, own)))
+
+
+def _lines_of(page: Page, text: str, statement: Statement, own: tuple[object, ...]) -> range:
+    """The lines that say what a statement says: its block, its section where it stands in the heading; the page where it speaks of that."""
+    if statement.kind in ("hypothesis", "declined"):
+        return range(page.lines + 1 if own else 0)
+    held = (b for b in document_of(text).blocks if b.kind in ("item", "paragraph"))
+    blocks = (b.stop for b in held if b.line == statement.line)
+    ends = (s.end for s in page.sections if s.start == statement.line)
+    return range(statement.line, max((*blocks, *ends), default=statement.line + 1))

@@ -52,7 +52,7 @@ from kb.schema import (
     label_kind,
     outcome_verdict,
 )
-from kb.source import PageRecord
+from kb.source import StandingRecord
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
 from kb.text.reports import ReportKind, is_referring, is_settled, report_of
@@ -84,11 +84,11 @@ _MARKS = (*CROSSES, *_VERDICTS, "vs base", "delta", "speedup", "speed-up", "gain
 
 
 def statements_of(
-    page: Page, text: str, *, facts: str | None, record: PageRecord | None = None
+    page: Page, text: str, *, facts: str | None, record: StandingRecord | None = None
 ) -> bytes | None:
     """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither.
 
-    What somebody read on the page (`record`) stands in the place of what rules read.
+    What somebody read on the page (`record`) stands in the place of what rules read, or beside it where the page changed since.
     """
     foreign = page.type in ("catalog", "program", "source", "codebase") and page.path.count("/") > 2
     if page.type == "catalog" and page.symbols or foreign:
@@ -97,14 +97,15 @@ def statements_of(
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         judged = _judged(page, text) if any(mark in lower for mark in _VERDICTS) else ()
-        judged = failures_in(page, text, record) if record and record.attempts else judged
+        judged = failures_in(page, text, record, judged) if record else judged
         return row_of(RunAim(aim, *_measured(page, text), tuple(islice(judged, MOST))))
-    if record:
-        return row_of(tuple(islice(failures_in(page, text, record), MOST)))
+    if record and record.whole:
+        return row_of(tuple(islice(failures_in(page, text, record, ()), MOST)))
     statements = [*islice(_statements_in(page, text, lower), MOST)]
     # The wiki's own log tells of its pages.
     if is_note(page) or page.type == "log" and page.path.count("/") > 1:
         statements += _attempts(page, text, {s.anchor for s in statements})
+    statements = [*failures_in(page, text, record, statements)] if record else statements
     return row_of(tuple(statements[:MOST])) if statements else None
 
 

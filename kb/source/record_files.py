@@ -1,12 +1,15 @@
 """Where records of experiments stand, and what is on file that pages and indexes are read with. Reads none of it: that is `kb.source.records` and `kb.source.notes`."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice, product
 from operator import add
+from pathlib import Path
 
 from kb.store import Layout, file_digest
 
-FOLDER = "records"
+# Of records, of notes, of readings.
+FOLDERS = FOLDER, NOTES, _ = "records", "notes", "readings"
 
 
 def path_of_record(page: str) -> str:
@@ -14,17 +17,24 @@ def path_of_record(page: str) -> str:
     return f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
 
 
+def kept_files(layout: Layout, folder: str) -> Iterator[tuple[str, Path]]:
+    """What stands on file in a folder of `sources/`: names of the files below it, without their ending, and the files."""
+    home = layout.sources / folder
+    for file in sorted(home.rglob("*.json")):
+        yield file.relative_to(home).as_posix().removesuffix(".json"), file
+
+
 def digests_of_kept(layout: Layout) -> dict[str, str]:
-    """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path."""
-    return {
-        name.format(file.relative_to(folder).with_suffix("").as_posix()): file_digest(file)
-        for folder, name in (
-            (layout.sources / FOLDER, "{}.md"),
-            (layout.sources / "notes", "notes/{}"),
-        )
-        for file in sorted(folder.rglob("*.json"))
-        if file.is_file()
-    }
+    """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path. What cannot be read
+    is passed over.
+    """
+    digests = {}
+    for folder, named in ((FOLDER, "{}.md"), (NOTES, "notes/{}")):
+        for name, file in kept_files(layout, folder):
+            with suppress(OSError, ValueError):
+                name.encode()
+                digests[named.format(name)] = file_digest(file)
+    return digests
 
 
 def missing_sources(layout: Layout) -> list[str]:

@@ -1,16 +1,21 @@
 """Pages in fields: what one says of levers, metrics, verdict, lesson and attempts, each with its quote, as somebody read it; and what
 somebody who read a proposal beside what failed says of the two.
 
-A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
-What a page itself declares goes before it, and it goes before what patterns make of the text. A reading stands in
+A record stands in `sources/records/<page path>.json` and takes the place of what patterns make of the bytes that it was read from; of a page
+that changed since it says what its quotes still say (`standing`). What a page itself declares goes before it. A reading stands in
 `sources/readings/<digest of its claim and levers>.json`, and says nothing of cards that its reader was not shown, or that changed since.
 """
+
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from kb import KbError
 from kb.source.record_files import path_of_record
 from kb.store import Layout, digest_of, from_json, read_bytes, remove, to_json, write
+
+if TYPE_CHECKING:
+    from kb.source.quotation import Quotes
 
 
 class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +72,17 @@ class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
     record: PageRecord
 
 
+class StandingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record without the parts whose quotes stand on its page no more; `gone` are these quotes. `whole`: it was read from these very
+    bytes, all of it stands, and so it takes the place of what rules read.
+    """
+
+    record: PageRecord
+    quotes: "Quotes"
+    gone: tuple[str, ...]
+    whole: bool
+
+
 class CardReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a proposal stands to what a page tells failed: `same` or `other` (the same lever at another value, way or place). `quote` are
     words of the page, `proposal_quote` those of the proposal that mean it.
@@ -114,15 +130,20 @@ def file_reading(
     return path
 
 
+def filed_record(layout: Layout, page: str) -> FiledRecord | None:
+    """The record of a page; None where there is none, or where the file is none: normalising the page makes it anew."""
+    return on_file(layout, path_of_record(page), FiledRecord)
+
+
 def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
-    """The record of a page with these bytes; None where there is none, or where the file is none: normalising the page makes it anew."""
-    filed = on_file(layout, path_of_record(page), FiledRecord)
+    """The record of a page that was read from these bytes."""
+    filed = filed_record(layout, page)
     return filed.record if filed and filed.digest == digest else None
 
 
 def readdress_record(layout: Layout, old: str, *, new: str, data: bytes) -> None:
     """File the record of the page at `old` as that of these bytes at `new`: the same page with links that kb mended."""
-    filed = on_file(layout, path_of_record(old), FiledRecord)
+    filed = filed_record(layout, old)
     if filed and filed.digest == digest_of(read_bytes(layout, old)):
         filed = msgspec.structs.replace(filed, page=new, digest=digest_of(data))
         write(layout.at(path_of_record(new)), to_json(filed, order=None))

@@ -6,24 +6,35 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from kb import grouped
-from kb.page import Page
+from kb.page import LARGEST, Page, text_of
 from kb.run.record import Metric
-from kb.source import PageRecord, path_of_record, record_of
+from kb.source import PageRecord, StandingRecord, filed_record, path_of_record
 from kb.store import Layout
 from kb.trail.metric_names import renamed
 
 
-def with_record(page: Page, layout: Layout) -> tuple[Page, Page, PageRecord | None]:
-    """The page as one that tells of a run, where its owner's kb.toml says so of its path or the record on file of it does; the same page
-    with what the record declares; and the record.
+def with_record(
+    page: Page, layout: Layout, data: bytes
+) -> tuple[Page, Page, StandingRecord | None]:
+    """The page of these bytes as one that tells of a run, where its owner's kb.toml says so of its path or the record on file of it does;
+    the same page with what the record declares; and what stands of the record.
     """
-    filed = os.path.exists(os.path.join(layout.root, path_of_record(page.path)))
-    record = record_of(layout, page.path, page.digest) if filed else None
     if any(PurePosixPath(page.path).match(pattern) for pattern in layout.config.runs):
         page = replace(page, labels=(*page.labels, "concluded"))
-    if record and record.verdict and not page.field("type"):
+    on_file = os.path.exists(os.path.join(layout.root, path_of_record(page.path)))
+    if not (filed := filed_record(layout, page.path) if on_file else None):
+        return page, page, None
+    # Loaded late: of few pages a reading is on file, and what looks for quotes takes long to load.
+    from kb.source.standing import standing
+    from kb.trail.page_facts import read_facts
+
+    text, ruled = text_of(data[:LARGEST]), None
+    if page.type == "experiment" and filed.digest != page.digest:
+        ruled = read_facts(page, text, layout.config.verdicts).verdict.canonical
+    read = standing(filed, text, page.digest, ruled=ruled)
+    if read.record.verdict and not page.field("type"):
         page = replace(page, front={**page.front, "type": "experiment"})
-    return page, declared(page, record) if record else page, record
+    return page, declared(page, read.record), read
 
 
 def runs_among(pages: Iterable[Page]) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """kb build [begin]: compile wiki/ into indexes/ and the search tables."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 from kb import store
 from kb.build import BuildReport, build
-from kb.text import counted
+from kb.source.standing import kept_findings
+from kb.text import command_of, counted
 from kb.verbs import Caller, Result, flag
 
 
@@ -19,17 +21,25 @@ class Build:
 
 def run(request: Build, caller: Caller) -> Result:
     report = build(caller.layout, note=caller.talk)
-    for finding in report.unread:
+    with closing(store.state(caller.layout)) as db:
+        digests = dict(db.execute("select path, digest from page"))
+    kept = [*kept_findings(caller.layout, digests)]
+    changed = sorted(f.path for f in kept if f.code == "stale-reading" and f.path in digests)
+    whole = {**store.plain_of(report), "changed_since_read": changed}
+    for finding in (*report.unread, *(f for f in kept if f.code == "unreadable-reading")):
         caller.talk(f"{finding.path}: {finding.message}; {finding.hint}")
     text = _text(report)
+    if changed:
+        again = command_of("ingest --task normalise", *changed[:3]) + " …" * (len(changed) > 3)
+        text += f"\n{counted(len(changed), 'pages')} changed since somebody read them: what they quote and what rules read counts; to have them read again: {again}"
     if not request.vectors:
-        return Result(report, text)
+        return Result(whole, text)
     from kb.verbs.vectors import encoder_of, synced
 
     v = synced(store.state(caller.layout), caller, encoder_of(caller.layout))
     fetched = f", {v.fetched} brought from the shared store" if caller.layout.config.chroma else ""
     vectors = f"vectors of {v.sections} sections ({v.encoded} texts encoded{fetched}, {v.removed} dropped)"
-    return Result({**store.plain_of(report), "vectors": v}, f"{text}\n{vectors}")
+    return Result({**whole, "vectors": v}, f"{text}\n{vectors}")
 
 
 def _text(r: BuildReport) -> str:

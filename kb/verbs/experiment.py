@@ -158,7 +158,7 @@ def trail_as_filed(layout: store.Layout, target: str) -> tuple[Facts, ...]:
         path = file.relative_to(layout.root).as_posix()
         data = store.read_bytes(layout, path) if file.is_file() else b""
         if data and store.digest_of(data) != built.get(path):
-            _, filed, _ = with_record(page.read(path, data), layout)
+            _, filed, _ = with_record(page.read(path, data), layout, data)
             if filed.type == "experiment":
                 known[path] = trail.read_facts(filed, page.text_of(data), layout.config.verdicts)
     return tuple(sorted((e for e in known.values() if e.target == target), key=lambda e: e.order))
