@@ -1355,6 +1355,24 @@ def test_what_a_win_leaves_open_of_the_tracked_metrics_is_said(loop):
     assert "of what is tracked, peak_gb may be worse (95 % interval" in done["reason"] and "swaps was not measured" in done["reason"]
 
 
+def test_artifacts_that_are_gone_are_named_and_neither_their_lack_nor_their_silence_decides(loop):
+    built = "(cat value.txt; head -c 9 /dev/zero) > built.bin\ngrep -q 100 value.txt && printf slow >> built.bin || printf fast >> built.bin\n"
+    start = loop.commit(lambda text: built, file="build.sh")
+    loop.state(artifacts=["built.bin"], build="sh build.sh")
+    path = loop.open("a=1", "--expect", "fast", "--forbid", "slow", parent=start)
+    loop.run("run", path, "--commit", loop.commit(to(90), start=start))
+    assert loop.run("audit", path).stdout.startswith("confirmed")
+    copies = {side: next((loop.layout.root / "artifacts").rglob(f"artifact-{side}/built.bin")) for side in ("change", "parent")}
+    for side, lines in (("change", ("?  expected `fast` is in no output", "?  forbidden `slow` is in no output")), ("parent", ("?  expected `fast` found at",))):
+        kept = copies[side].read_bytes()
+        copies[side].unlink()
+        told = loop.run("audit", path, ok=(0, 1)).stdout
+        assert all(line in told for line in lines) and f"`artifacts/parser/{Path(path).stem}/1/artifact-{side}/built.bin` is no longer here" in told, told
+        assert "objdump" not in told and "--again" in told and "artifacts" in loop.page(path)
+        copies[side].write_bytes(kept)
+    assert loop.run("audit", path).stdout.startswith("confirmed")
+
+
 def test_what_stands_in_the_patch_alone_confirms_nothing(loop):
     path = loop.open("a=1", "--expect", "vectorized")
     notes = loop.commit(lambda text: "vectorized\n", file="notes.txt")

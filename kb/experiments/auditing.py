@@ -218,9 +218,10 @@ def _searched(
     hits = "; ".join(
         f"{n}:{line}: `{one_line(shown).replace('`', chr(39))}`" for n, line, shown in places
     )
-    if _is_blind(attempt, left, places, before=before, wanted=wanted):
+    blind = _blindness(attempt, left, places, before=before, wanted=wanted)
+    if blind:
         how = f"found at {hits}" if places else "is in no output"
-        return Sign(None, f"{'expected' if wanted else 'forbidden'} `{text}` {how}, and {_UNREAD}")
+        return Sign(None, f"{'expected' if wanted else 'forbidden'} `{text}` {how}, and {blind}")
     also = "; the parent has it too" * before
     if places and not wanted:
         ask = also and f"{also}: does it stand in what the change does not touch?"
@@ -252,20 +253,38 @@ _UNREAD = (
 )
 
 
-def _is_blind(
+def _blindness(
     attempt: Attempt,
     left: Mapping[Side, Texts],
     places: list[tuple[str, int, str]],
     *,
     before: bool,
     wanted: bool,
-) -> bool:
-    """Whether what would decide over a pattern, which stands at these `places`, could not be read."""
+) -> str:
+    """Why what would decide over a pattern, which stands at these `places`, could not be read; empty where it could."""
     change, parent = map(_is_unread, left.values())
+    files = {name for name, _ in left["change"]}
     if not places:
         nothing = attempt.plan.build and not left["change"]
-        return bool(change or nothing) if wanted else before and change and not parent
-    return wanted and parent and not before and all(name.endswith(_CODE) for name, _, _ in places)
+        unread = change or nothing if wanted else before and change and not parent
+        return _absence(attempt, "change") or _UNREAD * bool(unread)
+    if not wanted or before or not all(name in files for name, _, _ in places):
+        return ""
+    code = all(name.endswith(_CODE) for name, _, _ in places)
+    return _absence(attempt, "parent") or _UNREAD * (parent and code)
+
+
+def _absence(attempt: Attempt, side: Side) -> str:
+    """Which of the large files that a side left, and git does not know, are no longer here; where they were, and what to do."""
+    gone = [k for k in attempt.kept if k.side == side and k.copy and not attempt.copy_of(k)]
+    home = "/".join((attempt.plan.keep, *attempt.large.parts[-3:]))
+    files = ", ".join(f"`{home}/{k.copy}`" for k in gone[:3])
+    return (
+        f"of what the {side} left {files} is no longer here (digest on the page): bring it back from where it was measured, or measure anew "
+        "(`run --again`, once it is filed a new experiment)"
+        if gone
+        else ""
+    )
 
 
 def _is_unread(files: Texts) -> bool:
