@@ -1373,6 +1373,13 @@ def test_artifacts_that_are_gone_are_named_and_neither_their_lack_nor_their_sile
     assert loop.run("audit", path).stdout.startswith("confirmed")
 
 
+@pytest.mark.parametrize("words", [("--repeats", "-3"), ("--repeats", "0"), ("--most", "0"), ("--repeats", "10001")])
+def test_a_count_that_is_none_is_refused_before_a_page_is_filed(loop, tmp_path, words):
+    (loop.repository / "value.txt").write_text("90\n")
+    assert f"{' '.join(words)}: give a whole number from 1 to 10000" in loop.run("try", proposed(tmp_path, "a=1"), *words, ok=(2,)).stderr
+    assert not list((loop.layout.wiki / "experiments").rglob("*.md"))
+
+
 def test_what_stands_in_the_patch_alone_confirms_nothing(loop):
     path = loop.open("a=1", "--expect", "vectorized")
     notes = loop.commit(lambda text: "vectorized\n", file="notes.txt")

@@ -33,6 +33,10 @@ _BUILD_FILES = (
 )
 
 
+# A program that asks for more would hold the turn to measure for ever.
+_MOST_RUNS = 10_000
+
+
 @dataclass(frozen=True, kw_only=True)
 class CodeChoice:
     """Which code is measured, and how often; what is empty is as the target page says."""
@@ -40,8 +44,14 @@ class CodeChoice:
     commit: str = ""
     snapshot: bool = False
     set: tuple[str, ...] = ()
-    repeats: int = 0
-    most: int = 0
+    repeats: int | None = None
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("repeats", "most", "more"):
+            count = getattr(self, name, None)
+            if count is not None and not 1 <= count <= _MOST_RUNS:
+                raise KbError(f"--{name} {count}: give a whole number from 1 to {_MOST_RUNS}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +60,7 @@ class RunChoice(CodeChoice):
 
     edited: bool = False
     again: bool = False
-    more: int = 0
+    more: int | None = None
 
     @property
     def variables(self) -> Pairs:

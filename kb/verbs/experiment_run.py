@@ -17,9 +17,6 @@ from kb.text import command_of, number_text
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 from kb.verbs.experiment import NamesExperiment, StatesCode, named
 
-# A program that asks for more would hold the turn to measure for ever.
-_MOST_RUNS = 10_000
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunExperiment(StatesCode, RunChoice, NamesExperiment):
@@ -100,9 +97,6 @@ def _attempt(
     target: Target,
 ) -> Attempt:
     """What was measured, here or elsewhere."""
-    counts = (request.repeats, request.most, request.more)
-    if min(counts) < 0 or max(counts) > _MOST_RUNS:
-        raise KbError(f"--repeats, --most and --more take numbers up to {_MOST_RUNS}")
     same = ("page", "target", "more")
     others = (f.name for f in fields(request) if f.name not in same and getattr(request, f.name))
     beside = [f"--{name.replace('_', '-')}" for name in others]
