@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 
 from kb.formats.judging import Judged
 from kb.page.seal import FIELD
@@ -12,6 +11,7 @@ from kb.run.record import Metric, Run
 from kb.schema import Verdict
 from kb.store import digest_of
 from kb.text.printing import one_line
+from kb.text.words import name_words
 
 _SPECIAL = re.compile(
     r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)|(\{)(?=:)|(~)(?=~)"
@@ -52,8 +52,7 @@ def title_of(run: Run) -> str:
 
 def slug_of(run: Run) -> str:
     """Words of the title for a file name; words of a verdict only where the run has it."""
-    plain = unicodedata.normalize("NFKD", title_of(run)).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain)
+    words = name_words(title_of(run))
     if run.verdict != Verdict.BASELINE:
         words = [w for w in words if w not in _VERDICT_WORDS]
     slug = ""

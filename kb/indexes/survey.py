@@ -216,7 +216,7 @@ def _telling_tags(pages: list[Page], tries: list[Facts]) -> Mapping[str, frozens
         for tag, own in sorted(carried.items())
         if 2 <= len(own) <= most
         and not any(2 * len(own & whole) > len(whole) for whole in large)
-        and not re.fullmatch(r"[\d.\-]+", tag)
+        and tag.strip("0123456789.-")
         and not type_of(tag)
         and not is_outcome(tag)
     }

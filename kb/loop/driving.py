@@ -20,7 +20,7 @@ from kb.experiments.worktree import dirt_of, git, own_folders
 from kb.model import ModelError
 from kb.model.command import printed_by
 from kb.slices.tokens import tokens_of
-from kb.text import counted, cut, one_line
+from kb.text import counted, cut, name_words, one_line
 from kb.verbs import FINE, Caller
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class LoopLog:
 
 def log_of(layout: store.Layout, target: str, *, now: str, begun: str, afresh: bool) -> LoopLog:
     """The log of a target's loop; `afresh`, and where nothing is on file, with a line that begins it."""
-    name = re.sub(r"[^a-z0-9-]+", "-", target.lower())
+    name = "-".join(name_words(target))
     log = LoopLog(layout.state / "loops" / f"{name}.log", now)
     if afresh or not log.entries:
         log.note(f"{_BEGUN}{begun}")

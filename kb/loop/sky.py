@@ -5,7 +5,6 @@ went, how it ended. Refuses to overwrite a job that kb did not write.
 """
 
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from kb import KbError, store
 from kb.experiments.targets import Target
 from kb.page import read
-from kb.text import command_of
+from kb.text import command_of, name_words
 
 NAME = "experiment.yaml"
 _MARK = "# Written by `kb loop"
@@ -65,7 +64,7 @@ def job_of(layout: store.Layout, target: Target) -> str:
     stated = front.get("resources")
     seconds = f"{target.timeout_s:g}"
     task = {
-        "name": re.sub(r"[^a-z0-9]+", "-", f"kb-{target.name}".lower()).strip("-"),
+        "name": "-".join(["kb", *name_words(target.name)]),
         "resources": stated if isinstance(stated, dict) else {"cpus": "4+", "memory": "8+"},
         "workdir": ".",
         "envs": {

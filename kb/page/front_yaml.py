@@ -81,7 +81,7 @@ _DEEPEST = 60
 
 def _nested_deeply(raw: str) -> bool:
     depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", raw):
+    for bracket in filter("[]{}".__contains__, raw):
         depth += 1 if bracket in "[{" else -1
         deepest = max(deepest, depth)
     lines = raw.split("\n")

@@ -135,7 +135,7 @@ def aim_of_proposal(text: str, levers: Iterable[str] = ()) -> Aim:
         w.strip(" `")
         for p in parts
         if p.label.lower() in ("lever", "levers")
-        for w in re.split(r",\s", p.text)
+        for w in p.text.split(", ")
     ]
     return _aim(parts or [_Part("claim", readable(text))], [w for w in (*levers, *labelled) if w])
 

@@ -120,7 +120,7 @@ def _of_paper(layout: Layout, source: Source) -> Iterator[Idea]:
     idea by itself.
     """
     text = text_of_source(layout, source)
-    starts = [start for title, start in source.sections if re.match(r"(?i)abstract", title)]
+    starts = [start for title, start in source.sections if title.lower().startswith("abstract")]
     abstract = text[starts[0] :].partition("\n\n")[2].partition("\n#")[0] if starts else text[:2000]
     techniques = techniques_in(identifiers(f"{source.title} {abstract}"))
     for sentence in sentences_of(abstract):

@@ -61,7 +61,7 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
 def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | None:
     value, unit, rest = to_float(match["value"]), match["unit"], match["rest"].split()
     name, how = match["metric"].strip("`").rstrip(".:,"), match["how"]
-    if "and" in rest and re.search("[<>=]", match["rest"]):
+    if "and" in rest and {*"<>="} & {*match["rest"]}:
         raise KbError(
             f"falsification criterion '{match[0].strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'"
         )

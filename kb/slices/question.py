@@ -1,6 +1,5 @@
 """One question at one moment: what may be seen, which words count, which pages and cards answer, where its target stands. Knows no budget, so slices of any size share it."""
 
-import re
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -12,6 +11,7 @@ from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
 from kb.slices.view import View
+from kb.text import words_of
 from kb.trail.handles import numbers_named
 
 if TYPE_CHECKING:
@@ -127,12 +127,12 @@ class Question:
         return self.view.once("page", self.target, self._page) if self.target else None
 
     def _page(self) -> Page | None:
-        wanted, pages = _names(self.target), []
+        wanted, pages = set(words_of(self.target)), []
         rows = self.view.db.execute(
             "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target' order by p.path desc"
         )
         for page in (from_row(*row) for row in rows if self.view.sees(row[0])):
-            same, name = self.target in (page.stem, page.field("target")), _names(page.stem)
+            same, name = self.target in (page.stem, page.field("target")), {*words_of(page.stem)}
             pages += [(same, len(name), page)] if same or name <= wanted else []
         return max(pages, key=lambda p: p[:2])[2] if pages else None
 
@@ -203,7 +203,7 @@ class Question:
         from kb.research.techniques import techniques_in
 
         spoken = " ".join(f"{f.title} {f.hypothesis} {' '.join(f.tags)}" for f in self.earlier)
-        techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
+        techniques = {t.name for t in techniques_in(spoken.split())}
         repository = self.page.field("repository") if self.page else ""
         near = [
             i for i in listed if i.nearness(repository=repository, techniques=techniques) != "far"
@@ -229,10 +229,6 @@ def _waiting(db: "sqlite3.Connection") -> tuple[str, ...]:
     from kb.trail.standing import waiting_targets
 
     return waiting_targets(db)
-
-
-def _names(text: str) -> set[str]:
-    return set(re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def _plain(value: object) -> str:

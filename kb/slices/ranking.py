@@ -4,7 +4,6 @@ Each weight below stood the test of `kb replay` (docs/decisions/): taken away or
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from kb import search
 from kb.slices.view import PageStanding, View
+from kb.text import name_words
 
 # Lists that machines keep name every page and say nothing of it.
 LISTS = ("catalog", "index", "log", "topic")
@@ -105,8 +105,8 @@ def _named(pages: Mapping[str, PageStanding], weights: Mapping[str, float]) -> d
 
 @lru_cache(maxsize=1 << 14)
 def _name_words(path: str) -> frozenset[str]:
-    name = path.rpartition("/")[2].removesuffix(".md").lower()
-    return frozenset(w for w in re.findall(r"[a-z0-9]+", name) if not w.isdigit())
+    name = path.rpartition("/")[2].removesuffix(".md")
+    return frozenset(w for w in name_words(name) if not w.isdigit())
 
 
 def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:

@@ -3,11 +3,11 @@
 Every page's words are quoted, so that none of them reads as an instruction of ours.
 """
 
-import re
 from dataclasses import dataclass
 
 from kb.slices.request import LOOK as LOOK_TOKENS
 from kb.slices.tokens import tokens_of
+from kb.source import fence_for
 from kb.text import LOOK, command_of, shell_word
 from kb.trail.handles import handle
 from kb.trail.state import STATE_PARTS
@@ -80,8 +80,8 @@ def lines_of(item: Item, *, more: str = "") -> list[str]:
     head, lines = f"- {place} ({notes})" if notes else f"- {place}", item.text.split("\n")
     if not item.quoted:
         return [head, *(f"> {line}" for line in lines)]
-    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", item.text)), default=0))
-    return [head, f"  {ticks}quoted", *(f"  {line}" for line in lines), f"  {ticks}"]
+    fence = fence_for(item.text)
+    return [head, f"  {fence}quoted", *(f"  {line}" for line in lines), f"  {fence}"]
 
 
 def to_markdown(slice: Slice, *, explain: bool = False) -> str:

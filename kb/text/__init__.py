@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kb.text.sentences import cut, reasoned, sentences_of
     from kb.text.spelt import SPELT, in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
-    from kb.text.words import STOP, fold, names_of, stem, terms_of, words_of
+    from kb.text.words import STOP, fold, name_words, names_of, stem, terms_of, words_of
 
 __all__ = [
     "LOOK",
@@ -33,6 +33,7 @@ __all__ = [
     "fold",
     "head_of",
     "in_digits",
+    "name_words",
     "names_of",
     "number_of",
     "number_text",
@@ -67,6 +68,6 @@ __getattr__ = exports(
         "sentences": ("cut", "reasoned", "sentences_of"),
         "spelt": ("SPELT", "in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),
-        "words": ("STOP", "fold", "names_of", "stem", "terms_of", "words_of"),
+        "words": ("STOP", "fold", "name_words", "names_of", "stem", "terms_of", "words_of"),
     },
 )

@@ -16,6 +16,7 @@ _TOKEN = regex(
 _JOINERS, _PLAIN = str.maketrans("", "", "_=.-:"), bytes(range(128))
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = regex(r"[^\W_]+")
+_NAME_WORD = regex(r"[a-z0-9]+")
 # Begins with a sign that is found fast.
 _LINK = regex(r"(?:!\[|\[)([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 # Scripts that set no blanks between words, or glue what bends a word to it: Thai, Lao, Khmer, Burmese, kana, Han, Hangul.
@@ -130,6 +131,13 @@ def words_of(text: str) -> list[str]:
         _WORD.findall(text.lower())
         if text.isascii()
         else list(chain.from_iterable(map(_split, _WORD.findall(text))))
+    )
+
+
+def name_words(text: str) -> list[str]:
+    """Words of a text as a file may be called by them: small letters and figures of ASCII."""
+    return _NAME_WORD.findall(
+        unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     )
 
 

@@ -124,8 +124,6 @@ def _name_of(figure: Number, before: str, after: str, text: str, *, came: bool) 
         return behind[1]
     tail = before.rstrip(" ~≈")
     labelled = tail[-1:] in (":", "=")
-    if tail[-1:] in (",", "(") and not came:
-        return ""
     name = _quantity_at_end(_CLAUSE.split(tail.rstrip(":= ,("))[-1], unit)
     return name if unit or labelled or decimal or came or name.isupper() else ""
 

@@ -1,7 +1,6 @@
 """kb research ideas [bring]: list what captures offer a target, checked by the gate."""
 
 import json
-import re
 import sqlite3
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from kb.refuted.gate import Gate, Proposal
 from kb.research.ideas import Idea, ideas_of
 from kb.research.techniques import techniques_in
 from kb.source import fence_for, visible
-from kb.text import counted, one_line
+from kb.text import counted, name_words, one_line
 from kb.trail import experiments
 from kb.trail.frontier import kept
 from kb.trail.standing import target_page
@@ -99,7 +98,7 @@ def _known_of(db: sqlite3.Connection, target: str) -> tuple[set[str], set[str], 
     runs = experiments(db, target=target)
     levers = (v for run in runs if kept(run) for v in (*run.levers, *run.settings) if v.value)
     spoken = " ".join(f"{run.title} {run.hypothesis} {' '.join(run.tags)}" for run in runs)
-    techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
+    techniques = {t.name for t in techniques_in(spoken.split())}
     page = target_page(db, target)
     repository = page.field("repository") if page else ""
     return {v.text.lower() for v in levers}, techniques, repository
@@ -108,7 +107,7 @@ def _known_of(db: sqlite3.Connection, target: str) -> tuple[set[str], set[str], 
 def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> str:
     """The page of an idea, written once; an idea that has its page already is left alone."""
     idea = item.idea
-    slug = re.sub(r"[^a-z0-9]+", "-", idea.source.lower()).strip("-")[:60]
+    slug = "-".join(name_words(idea.source))[:60]
     path = layout.page(f"hypotheses/{target.replace('/', '-')}-{slug}.md")
     title = one_line(idea.title)[:120]
     gain = one_line(idea.gain) or "not stated"

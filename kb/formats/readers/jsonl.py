@@ -214,16 +214,14 @@ _MEASURES = "results metrics metrics_after after result scores values measuremen
 _TIMED = {"command", "mean", "stddev"}
 
 
-def _place_of(field: tuple[str, object]) -> tuple[bool, bool]:
-    return field[0] not in _MEASURES, isinstance(field[1], dict)
-
-
 def cells_of(value: Json) -> dict[str, str]:
     """An object as the cells of a table: what it measured first, nested objects last and by their own names, settings as `params_x`."""
     cells: dict[str, str] = {}
     if value.keys() >= _TIMED:
         value = {f"{k}_s" if isinstance(v, float) else k: v for k, v in value.items()}
-    for key, raw in sorted(value.items(), key=_place_of):
+    for key, raw in sorted(
+        value.items(), key=lambda field: (field[0] not in _MEASURES, isinstance(field[1], dict))
+    ):
         if isinstance(raw, list) and raw and all(isinstance(x, dict) for x in raw):
             raw = raw[0]
         if not isinstance(raw, dict) or not raw:

@@ -80,16 +80,14 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """Segments, runs and remarks, in file order; a different header further down opens a segment."""
-    sample, lines = split_sample(x for x in lines_of(path) if _says(x))
+    sample, lines = split_sample(
+        x for x in lines_of(path) if isinstance(x, Remark) or any(map(str.isalnum, x.text))
+    )
     delimiter = delimiter_of([x.text for x in sample if isinstance(x, LogLine)])
     stated: dict[str, str] = {}
     parts = groupby(_numbered(_rows(lines, delimiter, stated)), key=itemgetter(0))
     tables = (_table((x for _, x in part), stated) for number, part in parts)
     yield from events_of(tables, ask, file=path.name, kind="tsv")
-
-
-def _says(line: LogLine | Remark) -> bool:
-    return isinstance(line, Remark) or any(map(str.isalnum, line.text))
 
 
 def _rows(
