@@ -131,6 +131,24 @@ def test_an_owner_says_which_pages_are_runs_and_what_a_word_means(tmp_path, kb_c
     assert "no such verdict" in kb_command("build", cwd=tmp_path, ok=(2,)).stderr
 
 
+def test_a_wiki_is_adopted_whatever_odd_files_stand_in_it(tmp_path, kb_command):
+    root, wiki = tmp_path / "base", tmp_path / "base/wiki"
+    wiki.mkdir(parents=True)
+    (tmp_path / "secret.md").write_text("# Secret\n")
+    (wiki / "a.md").write_text("# A\n")
+    (wiki / "out.md").symlink_to(tmp_path / "secret.md")
+    (wiki / "x\n## forged.md").write_text("# X\n")
+    (wiki / ("l" * 251 + ".md")).write_text("# L\n")
+    (root / os.fsdecode(b"wiki/caf\xe9.md")).write_text("# E\n")
+    with open(wiki / "large.md", "wb") as file:
+        file.truncate(300 << 20)
+    shown = kb_command("init", "--adopt", cwd=root).stdout
+    assert (root / "kb.toml").is_file() and "adopted the knowledge base" in shown and "## forged" not in shown.split("\n")
+    assert all(name in shown for name in ("wiki/out.md", "wiki/large.md", "not valid UTF-8", "a line break", "too long")), shown
+    built = kb_command("build", cwd=root)
+    assert "1 page (" in built.stdout and not any(line.startswith("##") or line.endswith("; ") for line in built.stderr.split("\n"))
+
+
 @pytest.mark.parametrize("name", ["wiki", "docs"])
 def test_a_confirmed_link_is_read_and_written_whatever_the_wiki_is_called(tmp_path, kb_command, name):
     vault, root = tmp_path / "vault", tmp_path / "base"

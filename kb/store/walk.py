@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kb import KbError
 from kb.schema import Finding
 from kb.store.files import BESIDE, opened
-from kb.store.layout import Layout
+from kb.store.layout import Layout, is_inner
 from kb.store.rows import digest_of
 
 if TYPE_CHECKING:
@@ -316,6 +316,9 @@ def _name_problem(path: str) -> Finding | None:
     if _UNSEEN.search(path):
         message = "the file name holds a line break or another sign that no reader sees"
         return _finding(path, "file-name", message, "rename the file")
+    if not is_inner(path):
+        message = "the name of the file, or of a folder above it, is too long to write beside"
+        return _finding(path, "file-name", message, "shorten it below 250 bytes")
     return None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kb import store
 from kb.build import BuildReport, build
 from kb.source.standing import kept_findings
-from kb.text import command_of, counted
+from kb.text import command_of, counted, one_line
 from kb.verbs import Caller, Result, flag
 
 
@@ -27,7 +27,8 @@ def run(request: Build, caller: Caller) -> Result:
     changed = sorted(f.path for f in kept if f.code == "stale-reading" and f.path in digests)
     whole = {**store.plain_of(report), "changed_since_read": changed}
     for finding in (*report.unread, *(f for f in kept if f.code == "unreadable-reading")):
-        caller.talk(f"{finding.path}: {finding.message}; {finding.hint}")
+        why = "; ".join(filter(None, (finding.message, finding.hint)))
+        caller.talk(one_line(f"{finding.path}: {why}"))
     text = _text(report)
     if changed:
         again = command_of("ingest --task normalise", *changed[:3]) + " …" * (len(changed) > 3)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, page, store
-from kb.text import command_of, counted
+from kb.text import command_of, counted, head_of, one_line
 from kb.trail.declared import runs_among
 from kb.verbs import Caller, Result, flag, option
 
@@ -26,6 +26,9 @@ updated: {date}
 
 Pages by type stand in the folders beside this one: `sources/`, `concepts/`, `codebases/`, `targets/`, `hypotheses/`, `experiments/`, `observations/`, `analyses/`.
 """
+
+# Of what an adopted wiki holds that is not read so much is named; `kb build` lists it all.
+_MOST_UNREAD = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,10 @@ def _started(request: Init, caller: Caller) -> Start:
     store.make_state(layout.state)
     if layout.wiki.is_symlink():
         remark += _confirmed(layout)
-    runs = runs_among(_unsaid(layout)) if request.adopt else ()
+    look = store.scan(layout) if request.adopt else store.Scan({}, ())
+    unread = [f"not read: {one_line(f.path)}: {f.message}\n" for f in look.findings]
+    remark += "".join(head_of(unread, _MOST_UNREAD, "and {} more, which `kb build` names\n"))
+    runs = runs_among(_unsaid(layout, look))
     if runs:
         remark += (
             f"read as experiments, as most pages there are: {', '.join(runs)} (runs in kb.toml)\n"
@@ -96,10 +102,9 @@ def _started(request: Init, caller: Caller) -> Start:
     return Start(name, request.adopt, wiki, remark)
 
 
-def _unsaid(layout: store.Layout) -> Iterator[page.Page]:
+def _unsaid(layout: store.Layout, look: store.Scan) -> Iterator[page.Page]:
     """Pages that do not say what type they are."""
-    files = (f for f in sorted(layout.wiki.rglob("*.md")) if f.is_file() and layout.holds(f))
-    for path in filter(layout.is_page, (f.relative_to(layout.root).as_posix() for f in files)):
+    for path in look.digests:
         data = store.read_bytes(layout, path)
         if b"\ntype:" not in data.partition(b"\n#")[0]:
             yield page.read(path, data)
