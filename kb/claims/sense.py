@@ -142,7 +142,12 @@ def instruction(case: ClaimCase) -> str:
     """A sentence aimed at whoever reads the source is no knowledge, neither are its paraphrase and what else its paragraph says."""
     if not {"you", "your", "yours"}.isdisjoint(words_of(case.claim)):
         return "a claim speaks to nobody: say what holds, not what “you” should do"
-    texts = (" ".join(t.split()) for t in (f"{case.lead} {case.sentence}", case.claim))
+    return order_in(f"{case.lead} {case.sentence}", case.claim)
+
+
+def order_in(*texts: str) -> str:
+    """The order that one of some texts gives to whoever reads it, as a reason against it; nothing where none does."""
+    texts = (" ".join(text.split()) for text in texts)
     orders = (t[m.start : m.end] for t in texts for m in marks_of(t) if m.kind == "order")
     order = next(orders, "").strip()[:60]
     return order and f"“{order}” gives orders to whoever reads: an instruction is no claim"

@@ -6,14 +6,16 @@ what stands above that, and nothing else; it is asked by a packet of its own, an
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import msgspec
 
-from kb import KbError, store
+from kb import KbError, page, store
 from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn, reorder
+from kb.claims.sense import order_in
 from kb.ingest import proposals, questions
 from kb.ingest.admission import (
     Admission,
@@ -30,6 +32,9 @@ from kb.ingest.questions import file_notes, note_reasons
 from kb.ingest.queue import ReplyAttempt, answers_to, offer, packet_at, record
 from kb.ingest.tasks import Drafts, IndexNotes, SecondReadings, Unreadable, form_of, read_reply
 from kb.packs import PackParts, strategy_reasons
+from kb.refuted import statements_of
+from kb.refuted.compile import ASKING
+from kb.refuted.statement import Statement
 from kb.schema import Verdict, outcome_verdict
 from kb.source import (
     INDEXES,
@@ -41,11 +46,14 @@ from kb.source import (
     path_of_record,
     source_at,
 )
-from kb.text import fold, numbers_in, unit_of
+from kb.text import counted, cut, fold, numbers_in, unit_of
 
 ROLES = ("moved", "held", "mentioned")
 # So much of the beginning of a source is shown to a second reader: its title, who wrote it, when.
 _OPENING = 300
+# No sentence of a reader's own is longer; under these names stand quotes.
+_LONGEST_OWN = 400
+_QUOTES = ("quote", "verdict_quote", "proposal_quote", "quote_first", "quote_second")
 
 
 def record_reasons(record: PageRecord) -> Iterator[str]:
@@ -192,14 +200,35 @@ def _reasons(reply: object, passages: tuple[Quotable, ...]) -> Iterable[str]:
     """What else keeps a reply out which drafts no page."""
     match reply:
         case PageRecord():
-            return record_reasons(reply)
+            return chain(record_reasons(reply), _ill_worded(reply), _passed_over(reply, *passages))
         case PackParts():
             return strategy_reasons(reply, passages)
         case ProposalReading():
-            return proposals.misread(reply, passages)
+            return chain(proposals.misread(reply, passages), _ill_worded(reply))
         case SecondReadings():
             return _unread(reply, passages)
     return ()
+
+
+def _ill_worded(reply: PageRecord | ProposalReading) -> Iterator[str]:
+    """What a reader says in words of his own and no index could show: longer than a sentence, or an order to whoever reads that."""
+    own = ("what", "because", "text", "name")
+    for text in dict.fromkeys(_strings_in(msgspec.to_builtins(reply), own)):
+        if len(text) > _LONGEST_OWN:
+            yield f"“{text[:80]}…”: say it in a sentence, of {_LONGEST_OWN} characters at most"
+        elif order := order_in(text):
+            yield order
+
+
+def _passed_over(record: PageRecord, whole: Quotable) -> Iterator[str]:
+    """The first failure that rules read on a page, where its reader names nothing: it would be gone with all others."""
+    if record.what.strip() or record.verdict or record.attempts:
+        return
+    text = whole.captured.text
+    row = statements_of(page.read(whole.origin, text.encode()), text, facts=None)
+    listed = store.value_of(row, list[Statement]) if row else ()
+    if failed := [s for s in listed if s.kind not in ASKING]:
+        yield f"rules read {counted(len(failed), 'failures')} on this page, the first on line {failed[0].line}: “{cut(failed[0].text, 120)}”; name it among the `attempts`, or say in `what` what the page is, if it tells of no try"
 
 
 def _unread(reply: SecondReadings, passages: tuple[Quotable, ...]) -> Iterator[str]:
@@ -212,20 +241,21 @@ def _unread(reply: SecondReadings, passages: tuple[Quotable, ...]) -> Iterator[s
 
 def _missing_quotes(reply: object, passages: tuple[Quotable, ...]) -> Iterator[str]:
     """Quotes of a reply, wherever in it they are, that do not stand in the material."""
-    for quote in dict.fromkeys(_quotes_in(msgspec.to_builtins(reply))):
+    for quote in dict.fromkeys(_strings_in(msgspec.to_builtins(reply), _QUOTES)):
         if not any(p.captured.find(quote) for p in passages):
             yield f"the quote “{quote[:80]}” does not stand in the material"
 
 
-def _quotes_in(value: object) -> Iterator[str]:
+def _strings_in(value: object, names: Collection[str]) -> Iterator[str]:
+    """Every text that stands in a reply, wherever, under one of these names."""
     match value:
         case dict():
             for name, part in value.items():
-                quoted = "quote" in name and isinstance(part, str)
-                yield from filter(None, [part]) if quoted else _quotes_in(part)
+                wanted = name in names and isinstance(part, str)
+                yield from filter(None, [part]) if wanted else _strings_in(part, names)
         case list() | tuple():
             for part in value:
-                yield from _quotes_in(part)
+                yield from _strings_in(part, names)
 
 
 def _file(

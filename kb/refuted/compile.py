@@ -47,7 +47,7 @@ _PROPOSES = re.compile(
 _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
 _READ = frozenset(Verdict) - {Verdict.OTHER}
 # Statements that only ask for a look: of what failed as well as not, and of what may never have been run.
-_ASKING = {"attempt": "tried", "declined": "unread", "remark": "unread"}
+ASKING = {"attempt": "tried", "declined": "unread", "remark": "unread"}
 
 
 def cards_of(
@@ -257,13 +257,13 @@ def _of_statement(
         claim=cut(s.text, _LONGEST_CLAIM),
         because=cut(s.because, _LONGEST_BECAUSE),
         delta=s.delta,
-        verdict="" if s.kind in _ASKING else s.verdict or str(Verdict.REFUTED),
+        verdict="" if s.kind in ASKING else s.verdict or str(Verdict.REFUTED),
         levers=_main(s.aim),
         direction=s.aim.direction,
         point=s.aim.point,
         reopen_if=condition_of(s.aim.point, reason_of(s.text, "")),
         aim=s.aim,
-        status=_ASKING.get(s.kind, "standing"),
+        status=ASKING.get(s.kind, "standing"),
         experiments=backed,
     )
 

@@ -155,7 +155,7 @@ def _match_line(match: "Match", longest: int) -> str:
     notes = (
         ("differs", "; ".join(match.scope_diff)),
         ("you say", match.acknowledged),
-        ("read", match.reader),
+        ("read", cut(match.reader, 160)),
     )
     noted = [f"{label}: {text}" for label, text in notes if text]
     text = reasoned(about, cut(match.because or match.claim, longest), ": ")
