@@ -279,6 +279,10 @@ def test_an_order_is_a_verdict_where_it_stands_alone_or_says_what_to_do(text, ve
         ("Arena: p99 climbed to 14 ms.", [False], ReportKind.FAILED),
         ("Goal: cut p99; reverted.", [], ReportKind.FAILED),
         ("The goal was 3x, but it ran 4% slower.", [], ReportKind.FAILED),
+        # What did not get better was of no use, and what did not get worse tells nothing.
+        ("验证损失没有下降。", [False], None),
+        ("Arena: der Durchsatz ist nicht gestiegen.", [False], ReportKind.FAILED),
+        ("The latency never increased.", [], None),
     ],
 )
 def test_a_goal_and_what_was_before_the_change_report_nothing(text, moves, report):

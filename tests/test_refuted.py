@@ -984,6 +984,7 @@ def test_a_heading_of_what_was_not_rejected_heads_no_failures():
         # Who skips a level of headings means the items all the same.
         ("wiki/graveyard.md", "# Graveyard\n\n### Fused softmax\nSpilled; 14.2 ms instead of 12.9.\n\n### Four stages\nThree hide it.\n\n### Why this page exists\nPeople asked.\n", ["Fused softmax", "Four stages"]),
         ("wiki/notes.md", "# Notes\n\n## Things we tried that didn't stick\n\n- perfect hashing (it is a jump table)\n- Next we should look at the allocator.\n", ["perfect hashing (it is a jump table)"]),
+        ("wiki/notes.md", "# Lessons\n\n## What we would not do again\n\n- Sharding by user id – p99 doubled.\n- Feature flags.\n", ["Sharding by user id – p99 doubled."]),
         # A label in front of a list is its heading, and ends with it.
         ("wiki/retro.md", "# Retro\n\nWhat didn't work:\n- result caching — hit rate under 2 %\n\nActions:\n- try another ring\n", ["result caching — hit rate under 2 %"]),
         ("wiki/retro.md", "# Retro\n\n**Dead ends**\n\n- result caching — hit rate under 2 %\n\n**What stuck**\n\n- arenas\n", ["result caching — hit rate under 2 %"]),

@@ -32,7 +32,7 @@ _FAILED_LIST = regex(
 )
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
 _TURNED_DOWN = regex(
-    r"reject(?:ed|ion)|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
+    r"reject(?:ed|ion)|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|would(?:n['’]t| not) (?:do|try|repeat)|not worth|ruled out|abandon|discard|reverted",
     re.IGNORECASE,
 )
 # Headings that only tell where to look, how, or what is still open.

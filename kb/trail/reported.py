@@ -3,6 +3,8 @@
 Refuses a move whose better side nobody knows, and one that is supposed, advised or asked for.
 """
 
+import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from kb import begun, languages, regex
@@ -17,18 +19,28 @@ from kb.text.units import unit_of
 _CLAUSE = regex(
     rf",(?!\d)|[;:，、；：()—–]|\s-\s|\b(?:instead of|rather than)\s+\w+|(?<!\w)(?:{'|'.join(languages.JOINS.split())})(?!\w)"
 )
-_MOVES = {
-    name: regex(
-        "|".join(
-            (
-                begun((w for w in ways if w[0] <= "\u2e7f"), sign=r"[^\W_]"),
-                *(w for w in ways if w[0] > "\u2e7f"),
-            )
+
+
+def _by_way(pattern_of: Callable[[Sequence[str]], str]) -> dict[str, re.Pattern[str]]:
+    """A pattern of the words of each way in which a measure moves."""
+    return {
+        name: regex(pattern_of(ways))
+        for name in languages.MOVES
+        if (ways := spellings(languages.MOVES, name))
+    }
+
+
+_MOVES = _by_way(
+    lambda ways: "|".join(
+        (
+            begun((w for w in ways if w[0] <= "\u2e7f"), sign=r"[^\W_]"),
+            *(w for w in ways if w[0] > "\u2e7f"),
         )
     )
-    for name in languages.MOVES
-    if (ways := spellings(languages.MOVES, name))
-}
+)
+_DENIES = rf"(?<!\w)(?:{'|'.join(languages.DENIALS)}) (?:\w+ )?"
+# "没有下降", "sank nicht": it did not move so.
+_STOOD = _by_way(lambda ways: rf"{languages.denied('|'.join(ways))}|{_DENIES}(?:{'|'.join(ways)})")
 # From one figure to another; that of a name ("p99 climbed to 14 ms") is none.
 _FROM_TO = regex(
     r"(\d(?<![\w.,]\d)[\d,]*(?:\.\d+)?)\s*(?:[^\W\d]*(?:/s)?|%)\s*(?:→|->|=>|to|auf|zu|à|a|para|до|到|から)\s*(\d[\d,]*(?:\.\d+)?)"
@@ -108,7 +120,12 @@ def _move(clause: str) -> bool | None:
     if figures := _FROM_TO.search(clause):
         first, last = (float(figure.replace(",", "")) for figure in figures.groups())
         ways = {"up" if last > first else "down"} if first != last else set()
-    return ("higher" in sides) == ("up" in ways) if len(ways) == 1 else None
+    if len(ways) != 1:
+        return None
+    is_better = ("higher" in sides) == ("up" in ways)
+    # What did not get better got no worse by that, and was of no use.
+    is_denied = not figures and any(_STOOD[way].search(clause) for way in ways)
+    return (False if is_better else None) if is_denied else is_better
 
 
 def failure_in(text: str, *, is_try: bool = False) -> tuple[str, str] | None:
