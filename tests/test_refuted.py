@@ -992,3 +992,41 @@ def test_a_heading_of_what_was_not_rejected_heads_no_failures():
 )  # fmt: skip
 def test_a_list_of_failures_is_known_by_a_label_and_by_headings_of_any_level(path, text, expected):
     assert [s[3] for s in said(text, path)] == expected
+
+
+def test_headings_below_one_that_tells_of_several_are_items_and_what_introduces_them_is_none():
+    groups = "# Dead ends — what was ruled out\n\nWays that were tried and did not work, then removed.\n\n> Bring one back from git.\n\n## Doors (all lost to the plain one)\n\nThe plain door stays.\n\n### Glass\n\nThe crust went soft.\n\n### Two panes\n\nNo gain.\n"
+    items = [s[3] for s in said(groups, "wiki/dead-ends.md")]
+    assert items == ["Glass", "Two panes"]
+    rest = "\n## Racks\n\n### Wire\n\nBent in an hour.\n\n## How to add an entry\n\nSay why, and cite the run.\n"
+    assert [s[3] for s in said(groups + rest, "wiki/dead-ends.md")] == [*items, "Wire"]
+    taken_up = rest.replace("Bent in an hour.", "**Why it failed:** bent by 3 mm. **RETRIED SUCCESSFULLY** with 4 mm.")
+    assert [s[3] for s in said(groups + taken_up, "wiki/dead-ends.md")] == items
+
+
+def test_a_label_alone_says_nothing_and_what_a_label_leads_is_said_of_what_stands_before_it():
+    labels = "# Log\n\n**GO/NO-GO.** GO on the premise, 15 s are enough.\n\n- `RACKS`: 32 and 64 are equal on small loaves. Winner: keep 32, because 64 ran 4 % slower.\n"
+    assert [s[3].partition(":")[0] for s in said(labels, "wiki/oven.md")] == ["RACKS"]
+
+
+KEPT_COLUMN = """# Size of the oven, 2026-10-07
+
+| lever | size | cost | adopted |
+|---|---|---|---|
+| thin walls | 3.79 kg (-23 %) | none | yes |
+| no walls | 2.97 kg | every loaf 40 % slower | no |
+| glass | 4.1 kg | needs a permit | no |
+
+## Verdict
+
+Thin walls are used now, and no measured loaf got slower. Glass would save more, but it is rejected.
+"""
+
+
+def test_what_a_run_did_not_keep_failed_where_its_row_says_how():
+    path = "wiki/experiments/2026-10-07-size.md"
+    own = page.read(path, KEPT_COLUMN.encode())
+    facts = trail.facts_of(own, KEPT_COLUMN)
+    stated = store.value_of(statements_of(own, KEPT_COLUMN, facts=facts), RunAim).statements
+    assert [s.text.partition(" · ")[0] for s in stated] == ["no walls"]
+    assert from_row(facts).verdict.canonical != "refuted"

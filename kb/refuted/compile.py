@@ -16,7 +16,7 @@ from kb.refuted.intent import Aim, terms_in
 from kb.refuted.moves import Move, Role, difference, pulled, united
 from kb.refuted.naming import subject_of
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
-from kb.refuted.statement import RunAim, Statement
+from kb.refuted.statement import RunAim, Statement, beside_runs
 from kb.run.reasons import percent
 from kb.run.record import Lever
 from kb.schema import BROKEN, FAILED, UNMEASURED, Verdict, place_of, type_of_folder
@@ -32,7 +32,7 @@ _BELOW = re.compile(r"(\d+(?:\.\d+)?\s?%)\s+(?:below|slower|worse|lower|less)\b"
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?(?:\s?[–-]\s?[−\-+]?\d+(?:\.\d+)?)?\s?(?:%|pp\b|×|x\b)")
 # A verdict's first words only repeat the verdict.
 _SAYS_VERDICT = re.compile(
-    r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*",
+    r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–](?!\d)\s*",
     re.IGNORECASE,
 )
 # What a hypothesis says of its change; a sentence before the first of these tells where it starts from.
@@ -99,7 +99,7 @@ def _statement_cards(
     sources: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     for path, listed in statements:
-        for n, statement in enumerate(listed):
+        for n, statement in enumerate(beside_runs(path, listed, known)):
             cited = [c for c in statement.cites if c in failed]
             # A line that only points to a failed run, by link or label, repeats that run's own card.
             labels = by_label if statement.kind == "row" else {}
@@ -184,8 +184,9 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
     aim = run.aim
     title = subject_of(e.title)
     first = _claim_in(e.hypothesis)
-    # A page that is named after its hypothesis says it once.
-    alone = len(first) >= 30 or first.rstrip(".").lower() == title.rstrip(".").lower()
+    # A page that is named after its hypothesis says it once; what proposes nothing may tell of anything.
+    same = first.rstrip(".").lower() == title.rstrip(".").lower()
+    alone = same or len(first) >= 30 and _PROPOSES.search(first)
     claim = first if first and alone else f"{title}: {first}" if first else title
     because = " ".join(e.because.split())
     reason = reason_in(because)
@@ -224,12 +225,14 @@ def reason_in(because: str) -> str:
 
 
 def _claim_in(hypothesis: str) -> str:
-    """What a hypothesis claims: its first sentence; where that tells only where things stand, with the next that proposes."""
+    """What a hypothesis claims: its first sentence; where that tells only where things stand, with the next that proposes, and where
+    none does, all of them.
+    """
     first, *rest = sentences_of(hypothesis) or [""]
     if _PROPOSES.search(first):
         return first
     proposing = next((s for s in rest[:3] if _PROPOSES.search(s)), "")
-    both = f"{first} {proposing}".strip()
+    both = f"{first} {proposing or ' '.join(rest)}".strip()
     return both if not proposing or len(both) <= _LONGEST_CLAIM else proposing
 
 

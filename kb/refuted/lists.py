@@ -100,7 +100,8 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         # Of what stands in no list nobody asks for its shape.
         leads, grouped, has_prose = _shape(below * any((mode, opens)), labels, deeper, parts)
         failed = all((mode, not leads)) and reports_failure(title)
-        items += mode != "" and head.level == items and grouped and not failed
+        # What is said of several in their heading tells of each of them.
+        items += all((mode, head.level == items, grouped, deeper or not failed))
         if opens and not mode:
             mode, level, items = _mode_of_all(opens, below), head.level, inner
             groups_to = _items_below_groups(deeper, inner, parts)

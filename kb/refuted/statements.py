@@ -20,9 +20,9 @@ from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.lists import ListPart, as_introduced, fields_in, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.quoted import failures_in
+from kb.refuted.rows import CLAIM_HEAD, KEPT_HEADS, table_failures
 from kb.refuted.statement import (
     ADVICE,
-    CLAIM_HEAD,
     CROSSES,
     LONGEST,
     MOST,
@@ -39,7 +39,7 @@ from kb.refuted.statement import (
     prose_of,
     reports_failure,
     statement_in,
-    table_failures,
+    tells_results,
     titled_failure,
 )
 from kb.run.rules import RULES
@@ -55,7 +55,7 @@ from kb.schema import (
 from kb.source import StandingRecord
 from kb.store import row_of
 from kb.text import cut, numbers_in, one_line, sentences_of
-from kb.text.reports import ReportKind, is_referring, is_settled, report_of
+from kb.text.reports import ReportKind, is_referring, is_revived, is_settled, report_of
 from kb.trail.facts import from_row
 from kb.trail.outline import passages_between, passages_of
 from kb.trail.reported import failure_in, report_in
@@ -134,11 +134,13 @@ def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
 
 
 def _judged(page: Page, text: str) -> Iterator[Statement]:
-    """Rows of a run's own page that judge a claim each and say that it failed, and sections whose title does. Its other lists tell of
-    runs, which have pages too.
+    """Rows of a run's own page that judge a claim each and say that it failed, or what was not kept and how it failed, and sections whose
+    title does. Its other lists tell of runs, which have pages too.
     """
     document = document_of(text)
-    judges = lambda b: b.rows and any(CLAIM_HEAD.match(c.plain) for c in b.rows[0].cells)  # noqa: E731
+    heads = lambda b: [c.plain for row in b.rows[:1] for c in row.cells]  # noqa: E731
+    claims = lambda b: any(map(CLAIM_HEAD.match, heads(b)))  # noqa: E731
+    judges = lambda b: claims(b) or not KEPT_HEADS.isdisjoint(map(str.lower, heads(b)))  # noqa: E731
     fails = (any(titled_failure(b.plain)) for b in document.of("heading"))
     # Most pages have neither, and need not be parted.
     for part in parts_of(page, document) if any(fails) or any(map(judges, document.blocks)) else ():
@@ -146,7 +148,8 @@ def _judged(page: Page, text: str) -> Iterator[Statement]:
             yield _declared(page, part, because)
         for block in map(document.blocks.__getitem__, part.places):
             if judges(block):
-                yield from table_failures(page, block, part.anchor, "", judged=True)
+                rows = table_failures(page, block, part.anchor, "", judged=True)
+                yield from (s for s in rows if claims(block) or reports_failure(s.text))
 
 
 def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
@@ -174,7 +177,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
     outcomes = any(label_kind(title) == "outcome" for title in titles)
     has_failed = outcomes and outcome_verdict(labelled_verdict(passages_of(text))) in FAILED
     of_decision = page.type == "analysis" or not _DECISION.isdisjoint(map(str.lower, titles))
-    tells = notes and _tells_results(document)
+    tells = notes and tells_results(document)
     mentions = tells and not of_decision
     fields = fields_in(text) if tells else set()
     for part in parts_of(page, document):
@@ -194,18 +197,6 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
             if document.blocks[at].line >= read_to:
                 about = as_introduced(part, document, at)
                 yield from _of_block(page, document, at, about, mentions=mentions, fields=fields)
-
-
-def _tells_results(document: Document) -> bool:
-    """Whether a page tells of tries: one entry in six, at least, reports how something went or gives a figure of a unit or a sign."""
-    entries = [entry for at in range(len(document.blocks)) if (entry := entry_of(document, at))]
-    telling = sum(
-        "~~" in entry
-        or any(n.unit or n.signed for n in numbers_in(entry))
-        or report_in(entry)[0] in (ReportKind.FAILED, ReportKind.STAYED)
-        for entry in entries
-    )
-    return 6 * telling >= len(entries)
 
 
 def _of_block(
@@ -358,9 +349,11 @@ def _as_told(
     refers = declared or not opens and is_referring("".join(sentences_of(because)[:1]))
     tells = refers or any(report_of(s)[1] for s in sentences_of(because))
     kind = "bullet" if declared or names_try(text, claim) else "remark"
-    if claim and not ADVICE.match(because) and (tells or gives_figure(text, claim)):
+    # What few letters lead, and say it all, is a label.
+    is_label = not claim or is_short(subject + claim)
+    if not (is_label or ADVICE.match(because)) and (tells or gives_figure(text, claim)):
         # A sentence further below that names its own subject tells of that one.
-        subject = subject if refers or not whole or text.startswith(claim) else ""
+        subject *= any((refers, not whole, text.startswith(claim)))
         because = text if subject else because
         claim = ". ".join(filter(None, (subject, claim if whole else "")))
         yield statement_in(page, kind, lines, anchor, claim, because=because)
@@ -381,7 +374,7 @@ def _item(
     first, is_section = "".join(sentences_of(text)[:1]), subject != ""
     whole, about = ". ".join([subject, text][not is_section :]), f"{subject}. {first}" * is_section
     # What a section goes on to tell below its heading may be of something else.
-    if is_short(whole) or ADVICE.match(whole) or is_settled(about or text):
+    if is_short(whole) or ADVICE.match(whole) or is_settled(about or text) or is_revived(because):
         return
     # What stayed, or was never tried, is none wherever it stands, unless its own heading says what it came to.
     report, _ = report_in(subject if reports_failure(subject) else first, is_try=True)

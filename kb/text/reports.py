@@ -68,6 +68,8 @@ _BEFORE_IT = (
     r"^\W*(?:(?:(?:the|our) )?(?:goal|aim|objective)s?\b(?: \w+){0,4}[\s*_]*(?:[:–—]|(?:is|was)\b)|targets?[\s*_]*[:–—](?!.*,)|(?:before|until|prior to|previously)\b)"
     r"(?!.*(?:;|\b(?:after|now|but|yet|then|since|instead|got|reached|missed)\b))"
 )
+# What nothing became is no failure ("no stage got slower").
+_NOT_WORSE = r"\b(?:no|none|neither|nothing) (?:[\w-]+ ){0,3}?(?:(?:got|was|were|is|are|ran|became|grew) (?:any )?(?:slower|worse)|regressed|crashed|broke|failed|degraded|worsened)\b"
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = (
     r"^\W*(?:if|when|unless|where|wenn|si|do not|don['’]t|never)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
@@ -126,7 +128,7 @@ _READINGS = tuple(
         (None, False, False, _SUPPOSES),
         (ReportKind.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
         (ReportKind.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
-        (None, False, False, _BEFORE_IT),
+        (None, False, False, f"{_BEFORE_IT}|{_NOT_WORSE}"),
         (ReportKind.FAILED, False, False, _OF_NO_USE),
         (ReportKind.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
         (ReportKind.STAYED, False, False, _OF_USE),
@@ -148,9 +150,11 @@ _ENGLISH = 9
 # Every reading of another language holds one of these: looked for where four letters (of the shorter ones, which are no Latin, two) are theirs.
 _FOREIGN = grouped((tuple(word[: 4 if len(word) > 3 else 2]), word) for word in {*_words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")})  # fmt: skip
 _SETTLED = regex(f"{_UNTRIED}|{_DONE}")
+# What was turned down or failed, and was taken up again with success.
+_REVIVED = ("retried successfully", "retried with success", "overturned", "reinstated")
 # A sentence that opens so speaks of what the one before it names.
 _REFERS = regex(
-    r"\W*(?:that|this|it|we|they|these|those|no|nope|none|both|so|then|but|and|worse|slower|nothing|\w+ed|gave up|not|the (?:change|idea|result|gain))\b",
+    r"\W*(?:(?:that|this|it|we|they|these|those|no|nope|none|both|so|then|but|and|worse|slower|nothing|\w+ed|gave up|not|the (?:change|idea|result|gain))\b|[^\W\d]{3,}[:：])",
     re.IGNORECASE,
 )
 
@@ -158,6 +162,12 @@ _REFERS = regex(
 def is_settled(text: str) -> bool:
     """Whether a text says anywhere that a thing is done, or was never tried: then it names no failure, whatever else it says."""
     return bool(_SETTLED.search(text.lower()))
+
+
+def is_revived(text: str) -> bool:
+    """Whether a text says that what it tells of was taken up again with success."""
+    lower = text.lower()
+    return any(words in lower for words in _REVIVED)
 
 
 def _readings_of(lower: str) -> tuple[_Reading, ...]:

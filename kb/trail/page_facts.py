@@ -27,6 +27,7 @@ from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
 from kb.trail.outline import Passage, Phrases, labels_of, passages_of, prose_of
 from kb.trail.page_account import BESIDE, account_of, point_of, settings_of
+from kb.trail.reported import failure_in
 from kb.trail.verdicts import (
     decided_verdict,
     is_running,
@@ -38,10 +39,13 @@ from kb.trail.verdicts import (
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
 _PLACES = {
     "falsification": Phrases("falsif, refuted if, success criteri, decision rule"),
+    # What was expected to come out is no outcome, unless it is held against this.
+    "predicted_signal": Phrases(
+        "^(?:predict\\w*|expected|forecast|projected)\\b(?!.*\\b(?:vs|against|actual|measured))"
+    ),
     "verdict": Phrases("verdict, conclusion, outcome, decision, tl;?dr"),
     "hypothesis": Phrases("hypothesis, claim, ^statement, ^goal, ^question"),
     "mechanism": Phrases("^(?:expected )?mechanism, why it should, rationale"),
-    "predicted_signal": Phrases("predict, ^expected"),
     "next": Phrases("next, follow[- ]?up, open lead, future"),
     "results": Phrases(
         "result, ^(?:measure|benchmark|numbers|performance|timing|throughput|latency|evaluation|metrics|findings)"
@@ -98,8 +102,11 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         # A later section of results may tell of something else that was tried.
         results = prose_of(next(iter(_named(parts, "results", lead)), ()))
         verdict = decided_verdict(page, reasons, results, lead, passages) or verdict
-    # A verdict of several words is all that some pages say of why.
-    because = facts.because or reasons or why or labelled or verdict.raw * (" " in verdict.raw)
+    # How it came out, behind a label in more than a few words, goes before why; a verdict of several words is all that some pages say.
+    ended = next((p.behind for p in passages if _tells_end(p)), "")
+    stated_end = labelled if len(labelled.split()) > _LONGEST_FIELD else ended
+    because = facts.because or reasons or f"{stated_end} {why}".strip() or labelled
+    because = because or verdict.raw * (" " in verdict.raw)
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
         # Notes that leave the verdict as it stood, with a lesson or newer figures, take away nothing else of it.
@@ -150,6 +157,12 @@ def _as_measured_since(facts: Facts, later: Sequence[Superseding], *, filed: str
         Metric(m.name, value, m.unit, m.direction) if m.name == name else m for m in facts.metrics
     )
     return replace(facts, gain=gain, metrics=tuple(newest))
+
+
+def _tells_end(passage: Passage) -> bool:
+    """Whether a label of an outcome leads what says of a try that it failed."""
+    is_end = passage.label in OUTCOME_LABELS and len(passage.behind.split()) > _LONGEST_FIELD
+    return is_end and failure_in(passage.behind, is_try=True) is not None
 
 
 def _opening(lead: tuple[Passage, ...]) -> str:

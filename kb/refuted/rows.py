@@ -1,0 +1,133 @@
+"""Rows of a page's tables that tell of failures: by their column of verdicts, by a no where they say what was kept, in an owner's notes by
+their figures; below a heading of failures any that does not say otherwise. Refuses rows that only weigh what was never run.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from kb.page import Page
+from kb.page.document import Block
+from kb.refuted.intent import readable
+from kb.refuted.statement import (
+    CROSSES,
+    LONGEST,
+    Statement,
+    is_note,
+    is_short,
+    reports_failure,
+    statement_in,
+)
+from kb.schema import FAILED, Verdict, canonical_verdict, heading_kind, outcome_verdict
+from kb.text.reports import is_settled
+from kb.trail.attempts import are_tries, changes_in
+from kb.trail.reported import failure_in
+
+_VERDICT_CELL = re.compile(
+    r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
+    re.IGNORECASE,
+)
+KEPT_HEADS = frozenset(("keep", "kept", "adopted", "in use"))
+CLAIM_HEAD = re.compile(
+    r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
+    re.IGNORECASE,
+)
+
+
+def table_failures(
+    page: Page, table: Block, anchor: str, mode: str, *, judged: bool = False
+) -> Iterator[Statement]:
+    """Rows whose verdict is that of a failure, and (unless only these are asked for) any below a heading of failures that do not say
+    otherwise.
+    """
+    head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
+    rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
+    outcomes = _outcomes(head, rows, notes=notes)
+    kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in KEPT_HEADS}
+    gains = changes_in(head, [[*cells, *[""] * len(head)] for cells in rows])
+    # What got worse of one run's metrics is no try.
+    compared = notes and are_tries(head, rows)
+    for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
+        verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+        failing = _failing(cells, verdicts, kept, notes=notes)
+        # A bare number is told by the head of its column where it names what was tried, and by nothing else.
+        text = " · ".join(filter(None, map(_shown, cells, [head[0], *[""] * len(cells)])))[:LONGEST]
+        won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
+        lost = failing or not judged and _has_lost(text, mode, gain, compared=compared)
+        if lost and not (won or is_short(text) or is_settled(text)):
+            because = _reason(cells[min(failing, default=len(cells)) + 1 :])
+            kind = ("remark", "row")[any((mode, not notes, _is_measured(cells, verdicts)))]
+            yield statement_in(
+                page, kind, range(row.line, row.line + 1), anchor, text, because=because
+            )
+
+
+def _is_measured(cells: list[str], verdicts: Mapping[int, Verdict | None]) -> bool:
+    """Whether a row gives a figure or names a run, or reports beside its verdict how it went: what was only weighed does neither."""
+    return any(map(str.isdigit, "".join(cells[1:]))) or any(
+        reports_failure(cell) for i, cell in enumerate(cells) if i not in verdicts
+    )
+
+
+def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
+    """The columns of verdicts, by their heads; of an owner's notes also the one most of whose cells say in words how something went.
+    Two such columns rate choices and tell of no trial.
+    """
+    columns = {i for i, h in enumerate(head) if heading_kind(h) == "outcome"}
+    if columns or not notes:
+        return columns
+    for i in range(1, max(map(len, rows), default=0)):
+        cells = [c for cells in rows if (c := "".join(cells[i : i + 1]).strip(" –—-✅❌✗✘✔"))]
+        worded = [
+            c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
+        ]
+        if len(worded) > 1:
+            living = sum(canonical_verdict(c) is None for c in cells if c not in worded)
+            columns |= {i} if len(worded) + living >= 0.6 * len(cells) else set()
+    return columns if len(columns) == 1 else set()
+
+
+def _shown(cell: str, head: str) -> str:
+    if len(cell) > 4 or cell.strip("0123456789#."):
+        return cell
+    return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""
+
+
+def _has_lost(text: str, mode: str, gained: float | None, *, compared: bool) -> bool:
+    """Whether a row of which no cell says so failed: by the heading that it stands below, or in notes by its figures."""
+    return (gain := gained or 0.0) <= 0 and (
+        mode.endswith("failed")
+        or mode == "turned-down"
+        and reports_failure(text)
+        or compared
+        and gain < 0
+    )
+
+
+def _reason(behind: list[str]) -> str:
+    """The last cell that is long enough for a reason."""
+    return next((c for c in reversed(behind) if len(c) >= 20), "")
+
+
+def _failing(
+    cells: list[str], verdicts: Mapping[int, Verdict | None], kept: set[int], *, notes: bool
+) -> list[int]:
+    """The cells that say that a row failed: by the verdict that they hold, by themselves, by a no where they say what was kept, or as an
+    owner's note on how it came out.
+    """
+    return [
+        i
+        for i, cell in enumerate(cells)
+        # What a row is about stands first, unless it begins with how that came out.
+        if i != int(0 in verdicts)
+        and (
+            verdicts.get(i) in FAILED
+            or len(cell) < 80
+            and _VERDICT_CELL.match(cell.lstrip(CROSSES + "️ "))
+            or i in kept
+            and cell.lower().partition(" ")[0].rstrip(",;.:") == "no"
+            or i in verdicts
+            and notes
+            # What stands in brackets or behind its first clause may speak of something else.
+            and failure_in(cell.partition(";")[0].partition(" (")[0], is_try=True)
+        )
+    ]
