@@ -32,12 +32,14 @@ from kb.experiments.stub import stub_in_flight
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure
 from kb.run.direction import words_of
-from kb.run.measure import MOST_NAMES, without_secrets
+from kb.run.measure import MOST_NAMES, metrics_in, without_secrets
 from kb.run.noise import TIMED
 from kb.run.rules import ruling_of
 from kb.text import counted, cut, number_text, one_line
 
 _KEEP_PROFILE = 4 << 20
+# Programs beyond this are not searched for METRIC lines.
+_MOST_CODE = 64 << 20
 
 
 def run(
@@ -134,6 +136,12 @@ def _measure(bench: Bench, *, now: str) -> Attempt:
     if not plan.build and (plan.checks or plan.artifacts):
         # Where nothing else builds, the benchmark does: its first run makes what the checks look at.
         _warm(bench, least=1)
+    if plan.parent:
+        parent, change = (_printed_by(bench.tree(s), plan, bench.inside) for s in plan.sides)
+        bench.forged |= {
+            f"a METRIC {name} line stands {change[name]} times in what the change built and {parent[name]} in the parent's"
+            for name in (change - parent)
+        }
     if not _is_no_op(bench):
         # Before any time is spent on measuring.
         _take(bench, "checks", "change")
@@ -161,6 +169,17 @@ def _measure(bench: Bench, *, now: str) -> Attempt:
     checks = [s.problem or "passed" for s in attempt.of("checks", "change") if not crashed]
     word = Measurement(now, "".join(checks), touched, forged, tuple(left_out), tuple(kept))
     return finish(attempt, word)
+
+
+def _printed_by(tree: Path, plan: Plan, inside: Path) -> Counter[str]:
+    """How often each METRIC line stands in what was built, where strings end with NUL and begin anywhere: also one that the source puts
+    together from pieces."""
+    counts = Counter[str]()
+    for file in files_below(tree, plan.artifacts, inside):
+        if file.stat().st_size <= _MOST_CODE:
+            data = store.bytes_of(file).replace(b"METRIC ", b"\nMETRIC ").replace(b"\0", b"\n")
+            counts += metrics_in(data).counts
+    return counts
 
 
 def _goes_on(bench: Bench) -> bool:

@@ -125,7 +125,7 @@ RULES = (
     VerdictRule(
         "forged-metric",
         Verdict.INVALID,
-        "a METRIC line is printed more often by the change than by the parent, or a line that the change adds names METRIC",
+        "a METRIC line is printed more often by the change than by the parent, stands more often in what it built, or a line that the change adds names METRIC",
         reasons.forged,
     ),
     VerdictRule(
