@@ -1,6 +1,9 @@
 """The door to language models: both protocols over real HTTP, retries, cuts, refusals, and commands."""
 
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -81,3 +84,38 @@ def test_a_command_that_fails_is_told_with_its_reason(command, words):
 def test_a_command_that_hangs_is_ended_with_all_it_started():
     with pytest.raises(ModelError, match="no reply within 1 s"):
         printed_by("sh -c 'sleep 60 & sleep 60'", "How much?", timeout_s=1.0)
+
+
+def test_a_command_that_prints_on_and_on_is_ended():
+    with pytest.raises(ModelError, match="printed over 8 MB"):
+        printed_by("sh -c 'yes & yes'", "How much?", timeout_s=60.0)
+    with pytest.raises(ModelError, match="ended with 3: y"):
+        printed_by("sh -c 'yes | head -c 20000000 >&2; exit 3'", "x" * 3_000_000, timeout_s=60.0)
+
+
+@pytest.mark.parametrize("number", (signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
+def test_fillers_end_with_kb_however_that_ends(make_base, tmp_path, number):
+    pages = {f"wiki/experiments/{n}.md": f"# Try {n}\n\nTiles of {n}, it was slower.\n" for n in range(4)}
+    root, mark = make_base(pages).root, tmp_path / "started"
+    command = f"sh -c 'echo $$ >> {mark}; sleep 61 & sleep 61'"
+    words = ("ingest", "--task", "normalise", "wiki", "--with", "command", "--command", command, "--at-once", "3")
+    with subprocess.Popen([sys.executable, "-m", "kb", *words], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kb:
+        _wait_for(lambda: mark.is_file() and len(mark.read_text().split()) == 3)
+        kb.send_signal(number)
+        kb.wait(timeout=15)
+    groups = [int(pid) for pid in mark.read_text().split()]
+    _wait_for(lambda: not any(_is_there(group) for group in groups))
+    assert len(mark.read_text().split()) == 3 and not list(root.rglob("*.kb-tmp"))
+
+
+def _wait_for(holds, seconds: float = 30.0) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _is_there(group: int) -> bool:
+    """Whether a group has a process that runs; one that nobody buried is none."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout.splitlines()
+    return any(int(line.split()[0]) == group and not line.split()[1].startswith("Z") for line in listed)

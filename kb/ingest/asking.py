@@ -7,8 +7,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
 
 from kb import store
 from kb.claims import ruling_on
@@ -205,7 +205,8 @@ def answered(
         )
         return [packet for packet in taken if packet]
 
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
+    # Where kb is interrupted its threads are not waited for: what a command started ends with kb.
+    with ThreadPool(at_once) as pool:
         while batch := next(filter(None, map(leased, tasks)), None):
             cost = price.of(*spent) + price.of(*estimate_of(batch)[1:])
             if 0 <= most_cost < cost:
@@ -213,7 +214,7 @@ def answered(
                     give_back(layout, packet.id)
                 note(f"the next {len(batch)} would come to {cost:.2f} in money: asked no more")
                 break
-            for packet, reply in zip(batch, pool.map(reply_to, batch), strict=True):
+            for packet, reply in zip(batch, pool.imap(reply_to, batch), strict=True):
                 if isinstance(reply, ModelError):
                     failed[packet.id] = str(reply)
                     give_back(layout, packet.id)
