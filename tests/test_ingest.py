@@ -1084,6 +1084,23 @@ def test_a_record_that_quotes_what_stands_nowhere_is_not_believed_whatever_its_d
     assert [f["path"] for f in linted(layout, kb_command)] == ["sources/notes/x.json", "sources/readings/x.json"]
 
 
+def test_levers_of_what_somebody_read_stand_in_its_quote_as_well(base):
+    text = "# Reader\n\n## Dead ends\n\n- threads=2 was 8 % slower than one.\n- madvise(MADV_HUGEPAGE): no gain.\n"
+    layout, page, path = saga_of(base, text)
+    attempts = (
+        QuotedAttempt(what="a second worker of the reader", outcome="refuted", quote="threads=2 was 8 % slower than one"),
+        QuotedAttempt(what="asking the kernel for larger pages", outcome="refuted", quote="madvise(MADV_HUGEPAGE): no gain"),
+    )
+    for read in (None, PageRecord(attempts=attempts)):
+        if read:
+            settling.file_record(layout, path, read)
+        claims_of(layout)
+        with closing(store.state(layout)) as db:
+            assert {(lever.name, lever.value) for c in cards(db) for lever in c.levers} >= {("threads", "2"), ("MADV_HUGEPAGE", "")}
+            answers = [Gate(db).check(Proposal(t)) for t in ("threads=2", "Call madvise with MADV_HUGEPAGE.", "Sort the rows by key.")]
+        assert [a.outcome for a in answers] == ["distinguish", "distinguish", "clear"], read
+
+
 def test_a_reply_that_names_nothing_deletes_no_failure_that_rules_read(base):
     layout, page, path = saga_of(base)
     (layout.root / path_of_record(path)).unlink()

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kb.page import Page, document_of
-from kb.refuted.statement import Statement, statement_in
+from kb.refuted.intent import Aim, aim_of_text
+from kb.refuted.moves import united
+from kb.refuted.statement import LONGEST, Statement, statement_in
 from kb.schema import FAILED
 from kb.source import QuotedAttempt, StandingRecord
 from kb.text import one_line, reasoned
@@ -35,9 +37,16 @@ def failures_in(
             place = range(line, line + 1), anchor, claim
             because = attempt.because or quote
             statement = statement_in(page, "bullet", *place, because=because, about=attempt.what)
-            yield replace(statement, verdict=attempt.outcome)
+            aim = _with_levers(statement.aim, aim_of_text(quote[:LONGEST]))
+            yield replace(statement, verdict=attempt.outcome, aim=aim)
     if not (read.whole and (own or record.attempts)):
         yield from (s for s in ruled if lines.isdisjoint(_lines_of(page, text, s, own)))
+
+
+def _with_levers(aim: Aim, quoted: Aim) -> Aim:
+    """What was tried, in a reader's words, with the levers that the page itself gives it: by these alone a setting is met."""
+    terms = aim.terms | {t: 0.0 for t in quoted.terms if t[0] == "="}
+    return replace(aim, terms=dict(sorted(terms.items())), moves=united([aim.moves, quoted.moves]))
 
 
 def _lines_of(page: Page, text: str, statement: Statement, own: tuple[object, ...]) -> range:
