@@ -222,6 +222,15 @@ def test_a_first_build_is_no_edit_of_a_wiki_that_is_the_root(make_base):
         assert store.changed_since(layout, db)()
 
 
+def test_after_a_first_build_readers_need_not_wait_for_a_writer(make_base):
+    layout = make_base(PAGES)
+    build(layout)
+    with contextlib.closing(store.state(layout)) as db, contextlib.closing(store.state(layout, writable=True)) as writing:
+        writing.execute("begin exclusive")
+        assert db.execute("select count(*) from page").fetchone() == (5,)
+        assert db.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
 def test_indexes_that_went_away_come_back(make_base):
     layout = make_base(PAGES)
     build(layout)

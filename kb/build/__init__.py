@@ -183,6 +183,7 @@ def _built(
         {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)},
     )
     db.execute("commit")
+    db.execute("pragma journal_mode = wal")
     if wanted:
         store.write_tree(layout.indexes, wanted)
     _put(db, {"done": turn})
@@ -194,10 +195,8 @@ def _with_records(
 ) -> store.Diff:
     """The same with pages that are read anew because what is on file about them came, changed or went."""
     moved = store.diff(records, before)
-    touched = {*moved.added, *moved.changed, *moved.removed} & have.keys() - {
-        *change.added,
-        *change.removed,
-    }
+    touched = {*moved.added, *moved.changed, *moved.removed} & have.keys()
+    touched -= {*change.added, *change.removed}
     return (
         replace(change, changed=tuple(sorted({*change.changed, *touched}))) if touched else change
     )
@@ -265,7 +264,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
         store.remove(layout.state / name)
     db = store.state(layout, writable=True)
-    db.execute("pragma journal_mode = delete")  # Nobody reads it yet: no log, till the next writer.
+    db.execute("pragma journal_mode = delete")  # Nobody reads it yet: it needs no log.
     db.execute("begin immediate")
     for statement in (
         *_TABLES,

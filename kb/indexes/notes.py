@@ -14,10 +14,9 @@ _SILENT = ("catalog", "index", "log", "program", "page")
 _UNIT = r"(?:%|×|x|[kKMGTP]i?B(?:/s)?|[kKMGTP]?FLOPS?(?:/s)?|TOPS|[kKMG]?Hz|ns|us|µs|ms|s|min|h|pp|dB|bits?|bytes?|W|[a-zA-Z]{1,9}/(?:s|sec|step|token|chip|op|call)(?:/[a-z]+)?)"
 # Starts with the digit, which is found fast; a sign before it changes nothing.
 _FIGURE = re.compile(rf"\d(?<![\w.]\d)[\d,]*(?:\.\d+)?[ \u00a0]?{_UNIT}(?![\w%])")
-# Headings under which pages of any domain say how a thing shows in a measurement.
+# Headings (in small letters) under which pages of any domain say how a thing shows in a measurement.
 READING = re.compile(
-    r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b",
-    re.IGNORECASE,
+    r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b"
 )
 _APPARATUS = re.compile(
     r"^(?:see also|seen in|sources?|references?|techniques referenced|links?|connections?|related|gaps|changelog|history)\b",
@@ -110,9 +109,9 @@ def _figures(page: Page, lines: list[str], coded: set[int]) -> Iterator[Figure]:
 
 
 def _readings(page: Page, lines: list[str], coded: set[int]) -> Iterator[SectionReading]:
-    whole = page.type in _TITLED and READING.search(page.title)
+    whole = page.type in _TITLED and READING.search(page.title.lower())
     for section in page.sections:
-        reads = READING.search(section.title) or whole and section.level == 2
+        reads = READING.search(section.title.lower()) or whole and section.level == 2
         if section.anchor and reads and not _APPARATUS.match(section.title):
             message = " ".join(map(plain_text, _prose(section, lines, coded)))
             if len(message) >= 40:

@@ -15,25 +15,31 @@ from kb.page import Page
 from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
 from kb.refuted.moves import plain_words
-from kb.refuted.statement import ADVICE, CROSSES, MOST, REASONS, is_short, reports_failure
+from kb.refuted.statement import (
+    ADVICE,
+    CROSSES,
+    MOST,
+    REASONS,
+    is_note,
+    is_short,
+    reports_failure,
+)
 from kb.schema import heading_kind, label_kind, outcome_verdict
 from kb.text import sentences_of, words_of
 from kb.text.reports import ReportKind, names_failures, report_of
 from kb.trail.outline import passages_of
 
-# Headings that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
-_JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired", re.IGNORECASE)
+# Headings (in small letters) that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
+_JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired")
 _FAILED_LIST = regex(
     r"dead[- ]?ends?|negative results|what failed|what did(?:n['’]t| not)|what does(?:n['’]t| not) (?:work|help|pay|matter)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?|optimi[sz]ations?)|"
     r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|\b(?:that|which) failed\b|graveyard|\bburied\b|went nowhere|"
     r"\b(?:tried|tested|attempted)(?: that| which| and| but|,)* (?:did|do|does)(?:n['’]t| not)\b|backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
-    r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b",
-    re.IGNORECASE,
+    r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b"
 )
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
 _TURNED_DOWN = regex(
-    r"reject(?:ed|ion)|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|would(?:n['’]t| not) (?:do|try|repeat)|not worth|ruled out|abandon|discard|reverted",
-    re.IGNORECASE,
+    r"reject(?:ed|ion)|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|would(?:n['’]t| not) (?:do|try|repeat)|not worth|ruled out|abandon|discard|reverted"
 )
 # Headings that only tell where to look, how, or what is still open.
 _is_no_list = lru_cache(maxsize=4096)(
@@ -51,14 +57,14 @@ _SHORTEST_NAME, _MOST_PARTS = 5, 100
 @lru_cache(maxsize=4096)
 def mode_of(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
-    if _is_no_list(title):
+    lower = title.lower()
+    lists = _FAILED_LIST.search(lower) or _JUDGED_LIST.search(lower)
+    lists = lists or len(lower.split()) < _LONGEST_HEADING and names_failures(lower)
+    if not (lists or _TURNED_DOWN.search(lower)) or _is_no_list(title):
         return ""
-    lists = _FAILED_LIST.search(title) or _JUDGED_LIST.search(title)
-    if lists or len(title.split()) < _LONGEST_HEADING and names_failures(title.lower()):
-        # What else it names ("what failed or is open") may be what an item tells of.
-        named = title.partition(" (")[0].replace(" / ", " or ").split(" or ")
-        return "failed" if len(named) < 2 or all(map(mode_of, named)) else "turned-down"
-    return "turned-down" if _TURNED_DOWN.search(title) else ""
+    # What else it names ("what failed or is open") may be what an item tells of.
+    named = title.partition(" (")[0].replace(" / ", " or ").split(" or ")
+    return "failed" if lists and (len(named) < 2 or all(map(mode_of, named))) else "turned-down"
 
 
 class ListPart(NamedTuple):
@@ -82,7 +88,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     blocks, anchors = document.blocks, {s.start: s.anchor for s in page.sections}
     heads = [n for n, block in enumerate(blocks) if block.kind == "heading"]
     yield ListPart("", range(heads[0] if heads else len(blocks)), range(1, 1))
-    name, titles = _name_of(page), [*map(blocks.__getitem__, heads)]
+    name, titles, notes = _name_of(page), [*map(blocks.__getitem__, heads)], is_note(page)
     labels, parts = _labels_in(document, name), _part_lines(titles, name)
     mode, level, items, groups_to, outcome, anchor = "", 0, 0, 0, 0, ""
     groups: deque[set[str]] = deque(maxlen=MOST)
@@ -105,7 +111,7 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         if opens and not mode:
             mode, level, items = _mode_of_all(opens, below), head.level, inner
             groups_to = _items_below_groups(deeper, inner, parts)
-        kind = _kind_of(head, mode, inner if opens else items, parts)
+        kind = _kind_of(head, mode, inner if opens else items, parts, notes=notes)
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
         groups.extend(map(set, map(words_of, [title] * bool(mode))))
         kind = _by_shape(
@@ -134,13 +140,13 @@ def _opening(head: Block, name: str, *, apart: bool = False) -> str:
     stands `apart` in brackets at its end tells how the one thing went that it names.
     """
     alone = head.level > 1 or len(head.plain.split()) < 4
-    if apart and _is_crossed(head) or report_of(head.plain)[0] is ReportKind.STAYED:
-        return ""
     title = head.plain.partition(" (")[0] if apart else head.plain
     # So does what stands behind a dash.
     subject, _, end = title.rpartition(" — ")
     title = subject if subject and outcome_verdict(end) else title
-    return alone and mode_of(title) or mode_of(name * (head.level == 1))
+    opens = alone and mode_of(title) or mode_of(name * (head.level == 1))
+    stays = opens and report_of(head.plain)[0] is ReportKind.STAYED
+    return "" if stays or apart and _is_crossed(head) else opens
 
 
 def _mode_of_all(opens: str, below: Sequence[Block]) -> str:
@@ -333,9 +339,13 @@ def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
     return bool(names) and all(named)
 
 
-def _kind_of(head: Block, mode: str, items: int, parts: Set[int]) -> str:
-    """What a heading is to the list of failures above it, whose items stand at the level `items`: none that is a part of another."""
+def _kind_of(head: Block, mode: str, items: int, parts: Set[int], *, notes: bool) -> str:
+    """What a heading is to the list of failures above it, whose items stand at the level `items`: none that is a part of another. Of one
+    below none it says something in somebody's `notes` alone.
+    """
     title, level = head.plain, head.level
+    if not (mode or notes):
+        return ""
     if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _is_no_list(title):
         return "closed"
     if not mode:

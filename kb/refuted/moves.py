@@ -172,7 +172,8 @@ _OPENS = regex(
 # As far before a lever as its clause may begin.
 _NEAR = 240
 _ENDS = regex(
-    r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
+    r"[.!?;\n(),\ssbw](?:(?<=[.!?;])(?=\s|$)|(?<=[\n()])|(?<=,)\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|(?<=\s)[—–]\s|"
+    r"(?<!\w.)(?:(?<=s)o|(?<=b)ecause|(?<=w)hile)\b)"
 )
 _DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
 # A text that names more levers than this is data.

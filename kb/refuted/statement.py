@@ -7,6 +7,7 @@ What cannot be told to be a failure is no statement.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from kb.graph.paths import target_of
 from kb.page import Page, document_of
@@ -297,13 +298,16 @@ def own_failure(page: Page, text: str) -> Iterator[Statement]:
 def tells_results(document: Document) -> bool:
     """Whether a page tells of tries: one entry in six, at least, reports how something went or gives a figure of a unit or a sign."""
     entries = [entry for at in range(len(document.blocks)) if (entry := entry_of(document, at))]
-    telling = sum(
-        "~~" in entry
+    telling = (
+        entry
+        for entry in entries
+        if "~~" in entry
         or any(n.unit or n.signed for n in numbers_in(entry))
         or report_in(entry)[0] in (ReportKind.FAILED, ReportKind.STAYED)
-        for entry in entries
     )
-    return 6 * telling >= len(entries)
+    # No more of them are read than are enough.
+    enough = -(-len(entries) // 6)
+    return len([*islice(telling, enough)]) == enough
 
 
 def beside_runs(

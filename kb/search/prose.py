@@ -16,7 +16,7 @@ _NOISE = re.compile(
     r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?)?|<!--.*?-->|^[ \t]*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?[ \t]*$",
     re.MULTILINE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z0-9`(\"'\[*])|\n+")
+_SENTENCE = re.compile(r"\s(?:(?<=[.!?;:]\s)\s*(?=[A-Z0-9`(\"'\[*])|(?<=\n)\n*)")
 _DEAR = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ,.")
 
 # Sections that list where else to look; they hold many words and say nothing.

@@ -6,7 +6,9 @@ from kb import regex
 
 # A mark ends a sentence where a blank and no small letter follow; the marks of Chinese and Japanese end one by themselves. A pattern that
 # begins with the mark is found many times faster than one that looks back at it.
-_END = regex(r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])|[。！？｡]\s*|\n+")
+_END = regex(
+    r"[.!?…。！？｡\n](?:(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|(?<=\n)\n*)"
+)
 # What ends in a full stop and no sentence: shortened words before a name or a number, and single initials.
 _SHORT = regex(
     r"\b(?:(?i:e\.g|i\.e|cf|vs|approx|ca|resp|fig|eq|no|nr|vol|dr|mr|mrs|prof|al|incl|excl|est|max|min|avg)|(?<!\d\s)[A-Z])\.$"

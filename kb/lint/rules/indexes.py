@@ -89,7 +89,7 @@ def _readings_told(matter: Matter, page: Page) -> Iterator[tuple[int, str]]:
     text = text_of(matter.data(page.path))
     facts, lines = facts_by_topic(text), text.split("\n")
     places = _places(matter, page).items()
-    reading = {line for line, (_, _, title) in places if READING.search(title)}
+    reading = {line for line, (_, _, title) in places if READING.search(title.lower())}
     for topic, (digest, note) in held.topics.items() if held else ():
         for sentence in note.sentences if digest == digest_of(facts.get(topic, "")) else ():
             quote = " ".join(sentence.quote.split())
