@@ -1,15 +1,14 @@
 """Text of a log as markdown, line for line, so that one reader of blocks serves org files and `git log` too. Refuses a text beyond memory."""
 
 import re
-from collections import Counter
 from pathlib import Path
 
 from kb import KbError
-from kb.formats.outline import DECIDED, MONTH, NAMED, closing
+from kb.formats.outline import MONTH, NAMED
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
-from kb.run.status import is_status, outcome_of
+from kb.run.status import is_status
 
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
@@ -24,7 +23,6 @@ _BEGUN = re.compile(
     r"(?:(?:[^\W\d_]{2,10}[.,]? )?\d{1,2}:\d{2}(?::\d{2})?[\])*]*[\s:–—-]+)?(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)",
     re.IGNORECASE,
 )
-_MARK_OF = {"+": "✅", "-": "❌", "!": "💥"}
 
 
 def pages_of(path: Path) -> tuple[Document, list[LogLine]]:
@@ -61,13 +59,6 @@ def _of_bullets(lines: list[str]) -> list[str]:
     )
     if answered < 3 or 2 * answered < sum(map(bool, first)):
         return lines
-    # `+ pooled buffers`, `- custom allocator`: signs of verdicts, where both stand again and no line tells its own.
-    signs = Counter(x[:2] for x in lines)
-    own = (outcome_of(closing([x[2:]])) in DECIDED for x in lines if x[:2] in ("+ ", "- "))
-    if min(signs["+ "], signs["- "]) > 1 and not any(own):
-        begun = [
-            b and f"- {_MARK_OF.get(x[0], '')}{b[1:]}" for b, x in zip(begun, lines, strict=True)
-        ]
     return [b or x for b, x in zip(begun, lines, strict=True)]
 
 
