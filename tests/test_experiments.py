@@ -1380,6 +1380,15 @@ def test_a_count_that_is_none_is_refused_before_a_page_is_filed(loop, tmp_path, 
     assert not list((loop.layout.wiki / "experiments").rglob("*.md"))
 
 
+def test_what_to_do_with_the_change_is_said_also_where_a_kill_kept_its_commit_from_the_page(loop):
+    path = loop.open("a=1")
+    change = loop.commit(to(120))
+    loop.run("run", path, "--commit", change)
+    page = loop.layout.root / path
+    page.write_text(re.sub(r"(?m)^code: .*\n", "", page.read_text()))
+    assert f"take it back: `git restore .` drops edits that are not committed, `git revert` a commit; {change[:12]}" in loop.run("close", path).stdout
+
+
 def test_what_stands_in_the_patch_alone_confirms_nothing(loop):
     path = loop.open("a=1", "--expect", "vectorized")
     notes = loop.commit(lambda text: "vectorized\n", file="notes.txt")

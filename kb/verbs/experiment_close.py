@@ -8,6 +8,7 @@ from kb import KbError, store
 from kb.experiments.closing import Closed, Remarks, close
 from kb.experiments.judging import hint_of
 from kb.experiments.opening import refuse_forged
+from kb.experiments.stub import stub_at
 from kb.experiments.writeback import target_page
 from kb.schema import Verdict
 from kb.verbs import Caller, Result, flag, option
@@ -81,7 +82,8 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
                 "a later `kb build` suffices"
             ) from error
-    code = "" if ruling.again or stub.baseline else stub.page.field("code")[:12]
+    filed = stub_at(caller.layout, stub.path).page
+    code = "" if ruling.again or stub.baseline else filed.field("code")[:12]
     then = "\nnothing was written" if dry else code and _THEN[ruling.decision].format(code=code)
     return Result(ruling, _text(ruling) + then)
 
