@@ -265,6 +265,11 @@ def test_a_header_followed_by_a_traceback_holds_no_runs(log):
     assert any("0 runs" in w for w in said["warnings"])
 
 
+def test_a_column_of_spreads_alone_is_that_of_the_column_before_it(log):
+    first, second = runs_of(log("results.tsv", tsv("commit|ms|stddev|mb|std|status|description", "a1b2c3d|12.5|.1|8|.5|keep|baseline", "b1b2c3d|11.5|.2|9|.25|keep|tile 64")))
+    assert [(m.name, m.value, m.stddev) for m in second.metrics] == [("ms", 11.5, 0.2), ("mb", 9.0, 0.25)] and first.metrics[0].stddev == 0.1
+
+
 def test_cells_that_are_no_numbers_are_kept_as_written(log):
     rows = [f"exp{i}|{v}|keep|x" for i, v in enumerate(["~1890", "n/a", "TBD", "1,900.5", "**1,950**", "1800 ± 20"])]
     said = told(log("results.tsv", tsv("exp_id|tps|status|description", *rows)))

@@ -59,7 +59,7 @@ _FAULTS = word_set(
     "error error_occurred error_message failed crashed timed_out oom exception exit_code returncode return_code"
 )
 _SOUND = word_set("- 0 false no off none null n")
-# Beside `x`: its spread over repeats, and the repeats themselves.
+# Beside `x`, or alone behind it: its spread over repeats, and the repeats themselves.
 _SPREADS, _SAMPLES = ("_stddev", "_std", "_sd", "_stdev"), "samples"
 # What a ranking begins with.
 _FIRST = ("1", "1st", "#1", "🥇")
@@ -134,9 +134,10 @@ def _words(fields: Mapping[str, list[tuple[str, str]]], day: str) -> dict[str, o
 
 
 def _add_spreads(metrics: dict[str, Metric], primary: str, samples: Sequence[object]) -> None:
-    """`x_stddev` beside `x` is its spread, and so are the samples of what is judged."""
-    for name in [n for n in metrics if n.endswith(_SPREADS)]:
-        of, spread = metrics.get(name.rpartition("_")[0]), metrics[name].value
+    """`x_stddev` beside `x` is its spread, `stddev` alone that of the column before it, and so are the samples of what is judged."""
+    for name in [n for n in metrics if f"_{n}".endswith(_SPREADS)]:
+        before = [primary, *metrics][[*metrics].index(name)]
+        of, spread = metrics.get(name.rpartition("_")[0] or before), metrics[name].value
         if of and of.value is not None and spread is not None:
             del metrics[name]
             metrics[of.name] = structs.replace(of, stddev=of.stddev or spread)
