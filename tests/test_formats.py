@@ -26,7 +26,8 @@ def jsonl(*rows):
 
 
 def told(path: Path, name: str = "auto", **asked):
-    return json.loads(to_json(summary(located(path, name), ask=Ask(**asked))))
+    place = located(path, name)
+    return json.loads(to_json(summary(place, place.events(Ask(**asked)))))
 
 
 def runs_of(path: Path, name: str = "auto", **asked) -> list[Run]:
@@ -1328,7 +1329,8 @@ def test_a_ledger_tells_under_an_id_what_it_registered_and_what_came_of_it(log):
 
 
 def test_one_run_is_one_run(log):
-    assert to_text(summary(located(log("results.tsv", tsv("commit|ms|status|description", "a1b2c3d|10|keep|base")), "auto"), ask=Ask())).startswith("results.tsv: tsv, 1 run, 1 kept")
+    place = located(log("results.tsv", tsv("commit|ms|status|description", "a1b2c3d|10|keep|base")), "auto")
+    assert to_text(summary(place, place.events(Ask()))).startswith("results.tsv: tsv, 1 run, 1 kept")
 
 
 def test_a_heading_may_name_its_run_behind_other_words_and_a_mark_says_that_it_was_lost(log):

@@ -539,3 +539,19 @@ def test_records_of_an_export_keep_their_segments_whatever_the_file_counts(tmp_p
     told = list(located(log, "pi").events(Ask()))
     rated = judged([e for e in told if isinstance(e, Segment)], [e for e in told if isinstance(e, Run)])
     assert [x.run.segment for x in rated] == [3, 3, 0, 0] and [x.parent for x in rated][2:] == [-1, 2]
+
+
+def test_what_an_import_could_not_read_is_said_when_it_is_filed_as_when_it_is_tried(base, tmp_path, kb_command):
+    log = tmp_path / "runs.jsonl"
+    log.write_text('{"id": 1, "fizz": 3, "status": "keep"}\n{broken\n[4]\n{"id": 2, "fizz": 2, "status": "discard"}\n')
+    dry = re.findall(r"warning: (.+)", kb_command("import", "auto", os.fspath(log), "--dry-run", cwd=base.root).stdout)
+    filed = kb_command("import", "auto", os.fspath(log), "--target", "t", cwd=base.root).stderr
+    assert any("skipped" in warning for warning in dry) and any("is better is not said" in warning for warning in dry)
+    assert all(warning in filed for warning in dry), (dry, filed)
+
+
+def test_an_import_that_the_disk_refuses_leaves_nothing(base, log):
+    script = f'ulimit -f 0; "{sys.executable}" -m kb import auto "{log}" --target t; echo code=$?'
+    done = subprocess.run(["bash", "-c", script], cwd=base.root, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.fspath(CHECKOUT)})
+    assert "code=2" in done.stdout and "cannot write" in done.stderr and "Traceback" not in done.stderr, done
+    assert not list((base.root / "sources").glob("import-*")) and not list((base.root / "wiki").rglob("*.md"))

@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from kb.formats.judging import Judged, judged
 from kb.formats.pages import page_of, slug_of
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import located
+from kb.formats.summary import summary
 from kb.formats.table import UNTOLD
 from kb.page import read
 from kb.run.record import Run
@@ -99,6 +101,7 @@ def import_runs(
     if not runs and any(isinstance(e, Remark) and e.kind == UNTOLD for e in events):
         raise KbError(f"{log.path}: {UNTOLD}; nothing was filed")
     rated = judged([e for e in events if isinstance(e, Segment)], runs)
+    remarks = tuple(summary(log, events).warnings)
     files = sorted({r.origin.file for r in runs})
     with store.lock(layout, LOCK):
         mended = tuple(_take_back(layout, folder) for folder in _cut_off(layout))
@@ -107,9 +110,9 @@ def import_runs(
         days = _days(rated, date, carried=date == today)
         entries, pages = _entries(layout, rated, known, days, target)
         if not entries:
-            return Import("", file, log.format.name, (), len(runs), mended, tuple(log.remarks))
+            return Import("", file, log.format.name, (), len(runs), mended, remarks)
         receipt = digest_of("\n".join(repr(e.key) for _, e in entries))[:12]
-        filed = _file_all(layout, receipt, entries, pages, rated)
+        folder = _folder(layout, receipt)
         meta = {
             **{
                 "kind": "import",
@@ -124,14 +127,24 @@ def import_runs(
                 "licence": "",
                 "version": "",
             },
-            **{"pages": len(filed), "receipt": receipt},
+            **{"pages": len(entries), "receipt": receipt},
         }
-        store.write(
-            _folder(layout, receipt) / "meta.json",
-            json.dumps(meta, ensure_ascii=False, indent=1) + "\n",
-        )
+        with _whole_or_none(layout, folder):
+            filed = _file_all(layout, receipt, entries, pages, rated)
+            store.write(folder / "meta.json", json.dumps(meta, ensure_ascii=False, indent=1) + "\n")
     pages, known = tuple(e.page for e in filed), len(runs) - len(filed)
-    return Import(receipt, file, log.format.name, pages, known, mended, tuple(log.remarks))
+    return Import(receipt, file, log.format.name, pages, known, mended, remarks)
+
+
+@contextmanager
+def _whole_or_none(layout: Layout, folder: Path) -> Iterator[None]:
+    """Takes an import back that the disk refuses, as where it is full."""
+    try:
+        yield
+    except KbError:
+        if folder.is_dir():
+            _take_back(layout, folder)
+        raise
 
 
 def _addressed(run: Run, target: str, variant: str, file: str, log: Path) -> Run:

@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.reading import Remark, Segment
 from kb.formats.registry import Located
 from kb.run.quantity import number_text
 from kb.run.record import Outcome, Run
@@ -67,12 +67,12 @@ class Summary:
         return ways.pop() if one else (None, None)
 
 
-def summary(log: Located, *, ask: Ask) -> Summary:
-    """What a log amounts to, without writing anything; the log is streamed."""
+def summary(log: Located, events: Iterable[Segment | Remark | Run]) -> Summary:
+    """What a log amounts to, without writing anything; its events are streamed."""
     parts: list[Stretch] = []
     statuses: Counter[str] = Counter()
     remarks: dict[str, list[int]] = defaultdict(list)
-    for event in log.events(ask):
+    for event in events:
         if isinstance(event, Segment):
             parts.append(Stretch(event))
         elif isinstance(event, Remark):

@@ -49,7 +49,8 @@ def run(request: ImportRuns, caller: Caller) -> Result:
         )
     ask = Ask(request.direction or None, request.metric)
     if request.dry_run:
-        whole = summary(located(caller.file(request.path), request.log_format), ask=ask)
+        log = located(caller.file(request.path), request.log_format)
+        whole = summary(log, log.events(ask))
         return Result(None, to_text(whole), forms={"json": lambda: f"[{to_json(whole)}]"})
     if not request.target:
         raise KbError(
