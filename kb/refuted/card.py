@@ -83,12 +83,12 @@ _REASONS = tuple(
         (
             "out of memory",
             "memory is freed, or the shape is smaller",
-            r"\booms?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
+            r"o(?<!\wo)oms?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
         ),
         (
             "wrong result",
             "the numerics are mended",
-            r"\b(?:nan|inf)\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
+            r"n(?<!\wn)an\b|i(?<!\wi)nf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
         ),
         (
             "does not run",
@@ -99,7 +99,7 @@ _REASONS = tuple(
         (
             "slower",
             "the cost it ran into is gone",
-            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|"
+            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|-(?<![\w.]-)\d+(?:\.\d+)?\s?%|"
             r"overhead|hurts?\b|costs? more",
         ),
         (

@@ -35,14 +35,13 @@ _SAYS_VERDICT = re.compile(
     r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–](?!\d)\s*",
     re.IGNORECASE,
 )
-# What a hypothesis says of its change; a sentence before the first of these tells where it starts from.
+# What a hypothesis says of its change (in small letters); a sentence before the first of these tells where it starts from.
 _PROPOSES = re.compile(
     r"^\W*(?:add|apply|build|change|disable|drop|enable|fuse|increase|lower|move|raise|reduce|remove|replace|run|set|swap|switch|"
     r"tighten|try|tune|use)\b|"
     r"\b(?:may|might|should|will|would|could|lets?|if (?:we|the|this|that|it)|(?:rais|lower|increas|reduc|enabl|disabl|add|"
     r"set|replac|swap|switch|remov|fus|shard|offload|tighten|doubl|halv|forc)ing|"
-    r"(?:sav|rais|hid|reduc|improv|remov|lower|increas|mak)es|(?:cut|help|unlock|avoid|lift)s)\b",
-    re.IGNORECASE,
+    r"(?:sav|rais|hid|reduc|improv|remov|lower|increas|mak)es|(?:cut|help|unlock|avoid|lift)s)\b"
 )
 _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
 _READ = frozenset(Verdict) - {Verdict.OTHER}
@@ -186,7 +185,7 @@ def _of_experiment(e: Facts, run: RunAim) -> Card:
     first = _claim_in(e.hypothesis)
     # A page that is named after its hypothesis says it once; what proposes nothing may tell of anything.
     same = first.rstrip(".").lower() == title.rstrip(".").lower()
-    alone = same or len(first) >= 30 and _PROPOSES.search(first)
+    alone = same or len(first) >= 30 and _PROPOSES.search(first.lower())
     claim = first if first and alone else f"{title}: {first}" if first else title
     because = " ".join(e.because.split())
     reason = reason_in(because)
@@ -229,9 +228,9 @@ def _claim_in(hypothesis: str) -> str:
     none does, all of them.
     """
     first, *rest = sentences_of(hypothesis) or [""]
-    if _PROPOSES.search(first):
+    if _PROPOSES.search(first.lower()):
         return first
-    proposing = next((s for s in rest[:3] if _PROPOSES.search(s)), "")
+    proposing = next((s for s in rest[:3] if _PROPOSES.search(s.lower())), "")
     both = f"{first} {proposing or ' '.join(rest)}".strip()
     return both if not proposing or len(both) <= _LONGEST_CLAIM else proposing
 

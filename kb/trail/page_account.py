@@ -112,7 +112,7 @@ def account_of(page: Page, passages: Sequence[Passage]) -> Account:
             latest = max(upto, _latest(attempt.text, number))
             attempts.append(replace(attempt, upto=latest))
         for name, text, most in _table(rows, passage) if rows else _text(passage):
-            text = cut(_ADDRESS.sub("…", text), most)
+            text = cut(_unaddressed(text), most)
             # A lead may name the runs after this one.
             named = 0 if name in ("leads", "deferred") else _latest(text, number)
             if len(text) > _SHORTEST:
@@ -122,6 +122,10 @@ def account_of(page: Page, passages: Sequence[Passage]) -> Account:
     leads = notes["leads"] + notes.pop("deferred")
     notes |= {"buckets": buckets, "leads": leads, "attempts": tuple(attempts)}
     return Account(**{name: own[: _MOST[name]] for name, own in notes.items()})
+
+
+def _unaddressed(text: str) -> str:
+    return _ADDRESS.sub("…", text) if "/" in text else text
 
 
 # What a passage tells: the part of the account that keeps it, the text, and how much of it.
