@@ -366,6 +366,17 @@ def test_a_full_disk_is_a_clear_message_and_the_wiki_stays(make_base, tmp_path):
     assert "full" in done.stderr and done.stdout.split()[-1] == str(len(PAGES) + 40)
 
 
+def test_what_was_built_is_read_on_a_full_disk(make_base, tmp_path):
+    layout = make_base({**PAGES, "sources/s/meta.json": '{"id": "s", "title": "S", "text": "s.md"}', "sources/s/s.md": "Words.\n"})
+    build(layout)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    asks = " && ".join(f'"$1" -m kb {words}' for words in ("check words", "load resume", "search words", "lint", "status", "open wiki/index.md"))
+    script = f'mount -t tmpfs -o size=8m tmpfs "$2" && cp -r "$3"/. "$2" && cd "$2" && rm -rf .kb && "$1" -m kb build && (cat /dev/zero > fill || :) 2>/dev/null; {asks}; echo code=$?'
+    done = _in_small_disk(script, os.fspath(disk), os.fspath(layout.root))
+    assert "code=0" in done.stdout and "# Home" in done.stdout and not any(word in done.stderr for word in ("Traceback", "damaged", "cannot write")), done
+
+
 def test_a_read_only_tree_is_a_clear_message_for_build_and_readable_for_the_rest(make_base, tmp_path):
     layout = make_base(PAGES)
     build(layout)

@@ -84,7 +84,7 @@ def keep(layout: store.Layout, name: str, *, state: str, files: Files, report: R
     looked = {path: _look(layout, path) for path in sorted(paths - files.pages.keys())}
     row = store.row_of(KeptReport(state, looked, report))
     with (
-        contextlib.suppress(sqlite3.Error, OSError),
+        contextlib.suppress(sqlite3.Error, OSError, store.Unwritable),
         contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db,
     ):
         db.execute(_TABLE)

@@ -2,7 +2,6 @@
 among what a loop is handed. Brought up to date when they are asked; refuses what does not read.
 """
 
-import os
 import sqlite3
 from dataclasses import replace
 
@@ -23,9 +22,10 @@ def captured_answers(layout: store.Layout, query: Query) -> list[SearchAnswer]:
         return []
     if next(layout.sources.glob("*/meta.json"), None) is None:
         return []
-    if not os.access(layout.state, os.W_OK):
+    try:
+        db = _tables(layout)
+    except (store.Unwritable, sqlite3.OperationalError):
         return []  # Nothing can be brought up to date here.
-    db = _tables(layout)
     try:
         terms = terms_of(query.words)
         return [

@@ -41,6 +41,7 @@ from kb.store.rows import (
 )
 from kb.store.tables import (
     Kept,
+    Unwritable,
     cache,
     code_state,
     is_current,
@@ -59,6 +60,7 @@ __all__ = [
     "Layout",
     "STATE_NAME",
     "Scan",
+    "Unwritable",
     "bytes_of",
     "cache",
     "changed_since",

@@ -20,11 +20,15 @@ _T = TypeVar("_T")
 _OURS = 0x6B627365
 
 
+class Unwritable(KbError):
+    """Tables that the disk does not take: it is full, read-only, or another user's."""
+
+
 def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sqlite3.Connection:
     """The compiled tables, `.kb/kb.db` (or tables kept beside them). Deleting the file is always safe: `kb build` makes it again.
 
-    Readers see the last committed build while another one runs. On a read-only disk the file is read as it is.
-    Raises KbError for a link, and for tables that another program made.
+    Readers see the last committed build while another one runs. On a disk that is read-only or full the file is read as it is.
+    Raises KbError for a link, and for tables that another program made, Unwritable where the disk refuses.
     """
     file = own_state(layout, name)
     if file.exists() and not file.is_file():
@@ -35,21 +39,28 @@ def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sql
             connection = sqlite3.connect(file, timeout=60, isolation_level=None)
             connection.execute("pragma journal_mode = wal")
         except (OSError, sqlite3.OperationalError) as error:
-            raise KbError(
+            raise Unwritable(
                 f"{file}: cannot write the compiled tables: {error}; is the disk read-only or full?"
             ) from error
         _claim(connection, file)
     else:
         if not file.is_file():
             raise KbError("nothing is built here yet; run `kb build`")
-        mode = "mode=ro" if os.access(layout.state, os.W_OK) else "immutable=1"
-        connection = sqlite3.connect(
-            f"{file.resolve().as_uri()}?{mode}", timeout=60, isolation_level=None, uri=True
-        )
+        place, free = file.resolve().as_uri(), os.access(layout.state, os.W_OK)
+        connection = _reading(f"{place}?mode=ro" if free else f"{place}?immutable=1")
+        try:
+            connection.execute("pragma schema_version")
+        except sqlite3.DatabaseError:  # Nothing can be written beside them: the disk is full.
+            connection.close()
+            connection = _reading(f"{place}?immutable=1")
     connection.execute("pragma synchronous = normal")
     connection.execute("pragma cache_size = -65536")
     connection.execute("pragma mmap_size = 268435456")
     return connection
+
+
+def _reading(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(address, timeout=60, isolation_level=None, uri=True)
 
 
 def cache(
@@ -72,7 +83,7 @@ def cache(
             db.execute(statement)
         db.execute(f"pragma user_version = {shape}")
     except sqlite3.DatabaseError as error:
-        raise KbError(f".kb/{name}: {error}; delete it and try again") from error
+        raise Unwritable(f".kb/{name}: {error}; delete it and try again") from error
     return db
 
 
