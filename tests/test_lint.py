@@ -390,6 +390,23 @@ def test_what_lint_found_is_kept_until_anything_it_looked_at_changes(make_base, 
     assert codes() == ["broken-anchor"]
 
 
+def test_what_kb_files_itself_makes_no_finding_new_on_a_page_that_nobody_touched(make_base, kb_command):
+    pages = {f"wiki/concepts/a page {n}.md": f"# Page {n}\n\nSee [[a page {n + 1}]].\n" for n in range(4)}
+    layout = make_base({**pages, "wiki/notes/n.md": "# A try\n\nText.\n"})
+    kb_command("lint", "--baseline", cwd=layout.root)
+    links = "".join(f"[v{n}](experiments/t/v{n}.md)\n\n" for n in range(20))
+    log = layout.root / "wiki/log.md"
+    log.write_text('---\ntitle: "Log"\ntype: log\ncreated: 2026-01-01\nupdated: 2026-01-01\n---\n\n# Log\n\n' + links)
+    for n in range(20):
+        page = layout.root / f"wiki/experiments/t/v{n}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f"---\ntitle: V{n}\ntype: experiment\nsealed: x\n---\n# V{n}\n\n[v0](v0.md)\n\n[v1](v1.md)\n")
+    # What tells of runs is read as runs, of which more is asked.
+    (layout.root / "kb.toml").write_text('[kb]\nruns = ["wiki/notes/*.md"]\n')
+    new = json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(0, 1)).stdout)
+    assert not [f for f in new if f["path"] in pages or (f["path"].startswith("wiki/notes") and f["code"] == "missing-field")], new
+
+
 def test_a_name_with_blanks_is_no_matter_where_pages_are_cited_by_wikilinks(make_base):
     pages = {"wiki/concepts/a b.md": "See [[c#1]].\n", "wiki/concepts/c#1.md": "See [[a b]] and [[a b|again]].\n"}
     layout = make_base({path: HEAD.format(path) + body for path, body in pages.items()})

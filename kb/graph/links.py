@@ -179,11 +179,11 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
 
 
 def prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
-    """Whether a wiki writes most of its links to pages as wikilinks."""
-    wikilinks = sum(way.startswith("[[") for page in pages.values() for way in page.cited)
-    return wikilinks * 2 > sum(
-        way.startswith("[[") or way.endswith(".md") for page in pages.values() for way in page.cited
-    )
+    """Whether a wiki's people write most of their links to pages as wikilinks: what kb writes, a log or a run that it filed, has its own."""
+    filed = ("receipt", "imported", "sealed")
+    people = (p for p in pages.values() if p.type != "log" and not any(map(p.field, filed)))
+    links = [way for p in people for way in p.cited if way.startswith("[[") or way.endswith(".md")]
+    return sum(way.startswith("[[") for way in links) * 2 > len(links)
 
 
 def _finding(link: Link, page: Page, files: Files, *, strict: bool) -> Finding | None:

@@ -74,9 +74,15 @@ def unknown(findings: Iterable[Finding], known: Known) -> Iterable[Finding]:
     """Findings beyond the known ones, in their order; of findings alike the first ones are the known ones."""
     left = Counter(known)
     for f in findings:
-        left[f.path, f.code, f.target] -= 1
-        if left[f.path, f.code, f.target] < 0:
+        key = _key(f.path, f.code, f.target)
+        left[key] -= 1
+        if left[key] < 0:
             yield f
+
+
+def _key(path: str, code: str, target: str) -> tuple[str, str, str]:
+    """What a finding is known by. Which fields a page lacks depends on what its type asks for: that it lacks some is one finding."""
+    return path, code, "" if code == "missing-field" else target
 
 
 def known_of(layout: store.Layout) -> Known | None:
@@ -87,7 +93,7 @@ def known_of(layout: store.Layout) -> Known | None:
     try:
         pages = store.json_of(store.bytes_of(file))["findings"]
         return {
-            (path, code, target): int(count)
+            _key(path, code, target): int(count)
             for path, codes in pages.items()
             for code, targets in codes.items()
             for target, count in targets.items()
@@ -101,7 +107,7 @@ def known_of(layout: store.Layout) -> Known | None:
 def baseline_text(findings: Iterable[Finding]) -> str:
     """The baseline file that holds these findings: a page a block, sorted, so that a diff shows what was mended."""
     pages = dict[str, dict[str, dict[str, int]]]()
-    counts = Counter((f.path, f.code, f.target) for f in findings)
+    counts = Counter(_key(f.path, f.code, f.target) for f in findings)
     for (path, code, target), count in sorted(counts.items()):
         pages.setdefault(path, {}).setdefault(code, {})[target] = count
     return json.dumps({"version": 1, "findings": pages}, indent=1, ensure_ascii=False) + "\n"
