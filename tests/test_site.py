@@ -1,8 +1,10 @@
 """The site: what is rendered, that nothing of a page runs, that only what changed is written, and how it works in a browser."""
 
+import contextlib
 import functools
 import hashlib
 import html.parser
+import http.client
 import http.server
 import importlib.resources
 import json
@@ -776,6 +778,13 @@ def test_the_site_is_served_on_this_machine_only_and_follows_edits(tmp_path):
                 with urllib.request.urlopen(address + path, timeout=10) as page:
                     return page.read()
 
+            def answered(path: str, host: str) -> int:
+                with contextlib.closing(http.client.HTTPConnection(address.split("/")[2], timeout=10)) as asking:
+                    asking.request("GET", path, headers={"Host": host})
+                    return asking.getresponse().status
+
+            assert [answered("/a.html", host) for host in ("localhost:80", "[::1]", "127.0.0.1", "evil.example", "evil.example:8000", "")] == [200, 200, 200, 421, 421, 421]
+            assert [answered(path, "localhost") for path in ("/" + "a" * 9000, "/a%00.html", "/kb-version")] == [404, 404, 200]
             assert b"<h1" in loaded("a.html") and b"kb-reload.js" in loaded("a.html") and loaded("kb-version") == b"0"
             (tmp_path / "wiki/a.md").write_text("# A\n\nquokka\n")
             deadline = time.monotonic() + 60

@@ -15,6 +15,8 @@ from kb.verbs.site_build import render
 FORMATS = ("text",)
 # How long after a look at the files the next one is taken.
 _PAUSE_S = 1.0
+# A page of elsewhere whose name is made to lead here is told nothing.
+_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _RELOAD = b'<script src="/kb-reload.js" defer></script></body>'
 _SCRIPT = b"""(function(){"use strict";var known="";setInterval(function(){fetch("/kb-version",{cache:"no-store"}).then(function(r){return r.text()})
 .then(function(v){if(known&&v!==known)location.reload();known=v}).catch(function(){})},1000)})();"""
@@ -37,9 +39,15 @@ class _Files(http.server.SimpleHTTPRequestHandler):
             "/kb-version": (b"%d" % self.version[0], "text/plain"),
             "/kb-reload.js": (_SCRIPT, "text/javascript"),
         }
+        host = self.headers.get("Host", "")
+        name, _, port = host.rpartition(":")
+        if (name if name and port.isdigit() else host) not in _NAMES:
+            return self.send_error(421, "asked by a name that is not this machine's")
         if self.path in own:
             return self._answer(*own[self.path])
         file = Path(self.translate_path(self.path))
+        if not os.path.lexists(file):  # Also what is no name of a file, or too long for one.
+            return self.send_error(404)
         file = (
             file / "index.html" if file.is_dir() and self.path.split("?")[0].endswith("/") else file
         )
