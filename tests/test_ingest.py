@@ -1215,6 +1215,29 @@ def test_a_page_that_its_reader_calls_a_run_is_one_and_a_folder_names_its_pages(
     assert [c.claim for c in cards(db)] == ["Bigger pool: a pool of 4096 bullets"]
 
 
+def test_pages_that_kb_filed_are_read_where_one_is_named_and_their_claims_hold_no_label_of_kb(kb_command, base):
+    layout = base()
+    (layout.root / "r.tsv").write_text(
+        "commit\tval_bpb\tmemory_gb\tstatus\tdescription\naaaaaaa\t1.10\t20\tkeep\tbaseline\n"
+        "bbbbbbb\t1.20\t20\tdiscard\tprefetch=512: reads ahead further than the pages it needs\n"
+    )
+    kb_command("import", "auto", "r.tsv", "--target", "reader", cwd=layout.root)
+    build(layout)
+    own = sorted((layout.wiki / "experiments/reader").glob("*.md"))
+    count = len(list(layout.wiki.rglob("*.md"))) - len(own)
+    listed = kb_command("ingest", "--task", "normalise", "wiki", "--estimate", cwd=layout.root).stdout
+    assert f"{count} packets" in listed and "passed over 2 pages that kb filed itself: name one" in listed
+    for folder, some in ((own[0].parent, "0 packets"), (own[1], "1 packet")):
+        assert some in kb_command("ingest", "--task", "normalise", os.fspath(folder), "--estimate", cwd=layout.root).stdout
+    with closing(store.state(layout)) as db:
+        (card,) = (c for c in cards(db) if c.target == "reader")
+    assert card.claim == "prefetch=512: reads ahead further than the pages it needs"
+    (layout.root / "p.md").write_text("Raise prefetch, so that it reads further ahead.")
+    kb_command("ingest", "--task", "repeat", "p.md", "--target", "reader", cwd=layout.root)
+    (beside,) = queue.queued(layout)
+    assert "(quoted)" not in str(beside.material) and "prefetch=512" in str(beside.material)
+
+
 def test_a_source_without_its_text_says_how_to_come_by_it_and_takes_no_other(base, tmp_path):
     layout = base()
     meta = {"origin": "https://example.org/chips", "title": "chips", "sha256": hashlib.sha256(CHIPS.encode()).hexdigest()}

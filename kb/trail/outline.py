@@ -144,8 +144,9 @@ def labels_of(passages: Iterable[Passage]) -> dict[str, str]:
 
 
 def prose_of(passages: Iterable[Passage], *, most: int = 2400) -> str:
-    """Paragraphs and items a line each, without tables, fences and headings, cut at a word within `most`."""
-    return joined((p.text for p in passages if p.kind == "paragraph"), most=most)
+    """Paragraphs and items a line each, without tables, fences, headings and bold labels that stand alone, cut at a word within `most`."""
+    alone = lambda p: p.bold and p.label and not p.behind and p.text[-1] == ":"  # noqa: E731
+    return joined((p.text for p in passages if p.kind == "paragraph" and not alone(p)), most=most)
 
 
 class Phrases:
