@@ -1030,3 +1030,12 @@ def test_what_a_run_did_not_keep_failed_where_its_row_says_how():
     stated = store.value_of(statements_of(own, KEPT_COLUMN, facts=facts), RunAim).statements
     assert [s.text.partition(" · ")[0] for s in stated] == ["no walls"]
     assert from_row(facts).verdict.canonical != "refuted"
+
+
+def test_a_row_with_one_cross_failed_where_it_says_how_it_went():
+    rows = "| 1 | plans by hash | ✅ done | 2.1x |\n| 2 | plans by text | ❌ | collisions, worse hit rate |\n| 3 | no statistics | ❌ tried, no effect | |\n| 4 | filter | 💡 | later |\n"
+    table = "| # | idea | status | note |\n|---|---|---|---|\n"
+    assert [s[3] for s in said(f"# Ideas\n\n{table}{rows}", "wiki/ideas.md")] == ["plans by text · ❌ · collisions, worse hit rate", "no statistics · ❌ tried, no effect"]
+    # What each can do is no try, nor is what nobody said anything of.
+    features = "| | Linux | macOS |\n|---|---|---|\n| io_uring | ✅ | ❌ |\n| kqueue, slower | ❌ | ❌ |\n"
+    assert said(f"# Ports\n\n{features}", "wiki/ports.md") == []

@@ -48,7 +48,7 @@ def table_failures(
     compared = notes and are_tries(head, rows)
     for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
         verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
-        failing = _failing(cells, verdicts, kept, notes=notes)
+        failing = _failing(cells, verdicts, kept, notes=notes) or _cross_of(cells) * notes
         # A bare number is told by the head of its column where it names what was tried, and by nothing else.
         text = " · ".join(filter(None, map(_shown, cells, [head[0], *[""] * len(cells)])))[:LONGEST]
         won = "✅" in text or {Verdict.SUPPORTED, Verdict.BASELINE} & {*verdicts.values()}
@@ -106,6 +106,13 @@ def _has_lost(text: str, mode: str, gained: float | None, *, compared: bool) -> 
 def _reason(behind: list[str]) -> str:
     """The last cell that is long enough for a reason."""
     return next((c for c in reversed(behind) if len(c) >= 20), "")
+
+
+def _cross_of(cells: list[str]) -> list[int]:
+    """The one cell of a row that a cross begins, where the row reports a failure behind it: several rate what something can do."""
+    marked = [i for i, cell in enumerate(cells) if i and cell.startswith((*CROSSES,))]
+    reports = (cell.lstrip(CROSSES + "️ ") for cell in cells[1:])
+    return marked if len(marked) == 1 and any(map(reports_failure, reports)) else []
 
 
 def _failing(
