@@ -1039,3 +1039,19 @@ def test_a_row_with_one_cross_failed_where_it_says_how_it_went():
     # What each can do is no try, nor is what nobody said anything of.
     features = "| | Linux | macOS |\n|---|---|---|\n| io_uring | ✅ | ❌ |\n| kqueue, slower | ❌ | ❌ |\n"
     assert said(f"# Ports\n\n{features}", "wiki/ports.md") == []
+
+
+def test_a_legend_of_any_language_explains_a_pages_words_and_what_follows_a_bare_verdict_is_its_reason():
+    text = (
+        "# Versuche\n\n| Verdikt | Anzahl | Bedeutung |\n|---|---|---|\n| gebrochen | 2 | aktiv schlechter oder verletzt ein Kriterium |\n| offen | 1 | gemessen |\n\n"
+        "## Tür\n\n### K-01 — Zweite Scheibe\n\n**Verdikt:** gebrochen · **2026-07-31**\n\n14 % der Brote blieben roh.\n\n### K-02 — Dampf\n\n**Verdikt:** offen\n\n12 Brote.\n"
+    )
+    assert [(s[3], s[4]) for s in said(text, "wiki/versuche.md")] == [("K-01 — Zweite Scheibe", "14 % der Brote blieben roh.")]
+
+
+def test_rows_that_only_rate_what_may_be_done_ask_and_a_figure_is_named_by_the_heading_above():
+    table = "## Rejected\n\n| Option | Risk | Effort | Verdict |\n|---|---|---|---|\n| Two doors | high | large | rejected |\n| Glass | low | {} | rejected |\n"
+    assert [s[0] for s in said(table.format("small"), "wiki/options.md")] == ["remark", "remark"]
+    assert [s[0] for s in said(table.format("small, 4 % slower"), "wiki/options.md")] == ["remark", "row"]
+    threads = "# Flags\n\n## Threads 8 of 32\n\n- 16/32 regressed to 24.865 tok/s while 8/32 reached 38.770.\n"
+    assert [s[3].partition(".")[0] for s in said(threads, "wiki/flags.md")] == ["Threads 8 of 32"]

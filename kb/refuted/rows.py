@@ -3,9 +3,11 @@ their figures; below a heading of failures any that does not say otherwise. Refu
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from functools import lru_cache
+from itertools import chain
 
-from kb.page import Page
+from kb.page import Page, document_of
 from kb.page.document import Block
 from kb.refuted.intent import readable
 from kb.refuted.statement import (
@@ -17,9 +19,10 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
-from kb.schema import FAILED, Verdict, canonical_verdict, heading_kind, outcome_verdict
+from kb.schema import FAILED, Verdict, canonical_verdict, heading_kind, label_kind, outcome_verdict
 from kb.text.reports import is_settled
 from kb.trail.attempts import are_tries, changes_in
+from kb.trail.outline import Phrases
 from kb.trail.reported import failure_in
 
 _VERDICT_CELL = re.compile(
@@ -27,6 +30,8 @@ _VERDICT_CELL = re.compile(
     re.IGNORECASE,
 )
 KEPT_HEADS = frozenset(("keep", "kept", "adopted", "in use"))
+# Columns that weigh what may be done.
+_RATES = Phrases("effort, risk, complexit, priorit, feasib, impact, benefit")
 CLAIM_HEAD = re.compile(
     r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
     re.IGNORECASE,
@@ -41,9 +46,11 @@ def table_failures(
     """
     head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
     rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
-    outcomes = _outcomes(head, rows, notes=notes)
-    kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in KEPT_HEADS}
+    outcomes, weighed = _outcomes(head, rows, notes=notes), _weighed(head, rows)
+    kept = _kept_in(head)
     gains = changes_in(head, [[*cells, *[""] * len(head)] for cells in rows])
+    # Elsewhere than in notes, and below a heading of failures, a row stands by itself unless its table only rates.
+    stands = not weighed and any((mode, not notes))
     # What got worse of one run's metrics is no try.
     compared = notes and are_tries(head, rows)
     for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
@@ -55,17 +62,33 @@ def table_failures(
         lost = failing or not judged and _has_lost(text, mode, gain, compared=compared)
         if lost and not (won or is_short(text) or is_settled(text)):
             because = _reason(cells[min(failing, default=len(cells)) + 1 :])
-            kind = ("remark", "row")[any((mode, not notes, _is_measured(cells, verdicts)))]
+            measured = _is_measured(cells, {*verdicts, *weighed})
+            kind = ("remark", "row")[any((stands, measured))]
             yield statement_in(
                 page, kind, range(row.line, row.line + 1), anchor, text, because=because
             )
 
 
-def _is_measured(cells: list[str], verdicts: Mapping[int, Verdict | None]) -> bool:
-    """Whether a row gives a figure or names a run, or reports beside its verdict how it went: what was only weighed does neither."""
-    return any(map(str.isdigit, "".join(cells[1:]))) or any(
-        reports_failure(cell) for i, cell in enumerate(cells) if i not in verdicts
-    )
+def _kept_in(head: list[str]) -> set[int]:
+    return {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in KEPT_HEADS}
+
+
+def _weighed(head: list[str], rows: list[list[str]]) -> set[int]:
+    """The columns that rate what may be done (its effort, its risk) and give no figure."""
+    columns = (i for i, h in enumerate(head) if i and _RATES.search(h))
+    return {
+        i
+        for i in columns
+        if not any(map(str.isdigit, "".join("".join(r[i : i + 1]) for r in rows)))
+    }
+
+
+def _is_measured(cells: list[str], beside: Set[int]) -> bool:
+    """Whether a row gives a figure or names a run, or reports `beside` its verdict and what rates it how it went: what was only weighed does
+    neither.
+    """
+    spoken = [c for i, c in enumerate(cells) if i not in beside]
+    return any(map(str.isdigit, "".join(cells[1:]))) or any(map(reports_failure, spoken))
 
 
 def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
@@ -138,3 +161,18 @@ def _failing(
             and failure_in(cell.partition(";")[0].partition(" (")[0], is_try=True)
         )
     ]
+
+
+@lru_cache(maxsize=1)
+def failing_words(text: str) -> tuple[str, ...]:
+    """The words that a page's own table of verdicts and what they mean explains as failures."""
+    tables = (b.rows for b in document_of(text).blocks if b.rows and 1 < len(b.rows[0].cells) < 4)
+    legends = (rows[1:] for rows in tables if label_kind(rows[0].cells[0].plain) == "outcome")
+    words = ((r.cells[0].plain.lower(), r.cells[-1].plain) for r in chain.from_iterable(legends))
+    return tuple(
+        word
+        for word, means in words
+        if not FAILED.isdisjoint(map(outcome_verdict, means.split(", ")))
+        or outcome_verdict(word) is None
+        and failure_in(means, is_try=True)
+    )

@@ -164,6 +164,12 @@ def gives_figure(text: str, claim: str) -> bool:
     return is_try and (len(figures) > 1 or any(n.unit or n.signed for n in figures))
 
 
+def title_above(page: Page, anchor: str, claim: str) -> str:
+    """The title of its section for a claim that begins with a figure, and names nothing by itself."""
+    titles = (s.title for s in page.sections if s.anchor == anchor and s.level > 1)
+    return "" if any(map(str.isalpha, claim.partition(" ")[0])) else next(titles, "")
+
+
 def statement_in(
     page: Page,
     kind: str,

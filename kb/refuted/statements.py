@@ -8,7 +8,6 @@ told is no statement.
 import re
 from collections.abc import Iterator, Set
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain, islice
 
 from kb.page import Page, document_of
@@ -20,7 +19,7 @@ from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.lists import ListPart, as_introduced, fields_in, lead_of, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.quoted import failures_in
-from kb.refuted.rows import CLAIM_HEAD, KEPT_HEADS, table_failures
+from kb.refuted.rows import CLAIM_HEAD, KEPT_HEADS, failing_words, table_failures
 from kb.refuted.statement import (
     ADVICE,
     CROSSES,
@@ -40,6 +39,7 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
     tells_results,
+    title_above,
     titled_failure,
 )
 from kb.run.rules import RULES
@@ -74,7 +74,8 @@ _NONE_OF = {"failed": (ReportKind.STAYED, ReportKind.OPEN), "all-failed": (Repor
 # What a page says where more of the same measurement would decide.
 _MORE = "more samples of each side would decide"
 _SETTLES = {rule.name: rule.settles for rule in RULES}
-# A longer section tells of more than one try.
+# A verdict of fewer words gives no reason; a longer section tells of more than one try.
+_WORDS = 4
 _LONGEST_ATTEMPT = 3000
 # Fewer bytes of bold words in front of an item do not say by themselves what was tried.
 _SHORTEST_LEAD = 20
@@ -288,9 +289,13 @@ def _behind_label(document: Document, part: ListPart) -> str:
                 next(filter(None, map(outcome_verdict, stated)), None) in FAILED
                 or not is_pending(p.behind)
                 and failure_in(p.behind)
-                or p.behind.lower().startswith(_failing_words(document.text))
+                or p.behind.lower().startswith(failing_words(document.text))
             )
-            return p.text if failed else ""
+            # Of a verdict alone says what stands behind it how that came.
+            behind = (
+                range(p.line + 1, part.lines.stop) if p.behind.count(" ") < _WORDS else range(0)
+            )
+            return (prose_of(document, behind) or p.text) * bool(failed)
     return ""
 
 
@@ -298,19 +303,6 @@ def _behind_reason(document: Document, part: ListPart) -> str:
     """What an item of labelled paragraphs says behind its last label of a reason."""
     passages = reversed(passages_between(document.text, part.lines))
     return next((readable(p.behind) for p in passages if p.label.startswith(REASONS)), "")
-
-
-@lru_cache(maxsize=1)
-def _failing_words(text: str) -> tuple[str, ...]:
-    """The words that a page's own table of verdicts and what they mean explains as failures."""
-    tables = (b.rows for b in document_of(text).blocks if b.rows and len(b.rows[0].cells) == 2)
-    legends = (rows[1:] for rows in tables if label_kind(rows[0].cells[0].plain) == "outcome")
-    return tuple(
-        row.cells[0].plain.lower()
-        for row in chain.from_iterable(legends)
-        if len(row.cells) == 2
-        and not FAILED.isdisjoint(map(outcome_verdict, row.cells[1].plain.split(", ")))
-    )
 
 
 def _reported(
@@ -355,6 +347,7 @@ def _as_told(
         # A sentence further below that names its own subject tells of that one.
         subject *= any((refers, not whole, text.startswith(claim)))
         because = text if subject else because
+        subject = subject or title_above(page, anchor, claim)
         claim = ". ".join(filter(None, (subject, claim if whole else "")))
         yield statement_in(page, kind, lines, anchor, claim, because=because)
 
