@@ -726,6 +726,30 @@ def test_a_first_measurement_that_measured_nothing_stays_open_until_the_benchmar
     assert [a.plan.number for a in attempts(loop, path)] == [1, 2, 3] and loop.page("wiki/log.md").count("## [") == 1
 
 
+def test_a_first_measurement_whose_checks_fail_asks_for_the_checks_to_be_mended(loop):
+    loop.state(checks="sh checks.sh")
+    (loop.repository / "checks.sh").write_text("echo 20769 words; exit 1\n")
+    loop.git("add", "-A")
+    loop.git("commit", "-qm", "check")
+    refused = loop.run("try", "--baseline", "--target", "parser", ok=(2,)).stderr
+    assert "the checks did not pass: it exited with 1: `20769 words`. Mend that, and commit it; the same command" in refused and "METRIC" not in refused
+
+
+@pytest.mark.parametrize(("stated", "noted"), [({}, False), ({"protected": []}, False), ({"protected": [], "benchmark": "read value < value.txt; echo METRIC time_ms=$value"}, True)])
+def test_that_nothing_of_what_measures_is_protected_is_said_at_the_first_measurement(loop, stated, noted):
+    loop.state(**stated)
+    path = opened_baseline(loop)
+    assert ("nothing of what measures is protected" in loop.run("run", path).stderr) == noted
+
+
+def test_code_of_a_no_op_is_not_to_be_repeated_and_its_verdict_stands_once(loop, tmp_path):
+    loop.state(build="true", artifacts=["bench.sh"])
+    (loop.repository / "value.txt").write_text("90\n")
+    assert loop.run("try", proposed(tmp_path, "a=1")).stdout.startswith("inconclusive, revert\nrule no-op")
+    refused = loop.run("try", proposed(tmp_path, "b=1"), ok=(3,)).stderr
+    assert "(inconclusive: the change is a no-op" in refused and "--more" not in refused and "or say what differs" in refused
+
+
 def test_a_label_that_no_page_has_is_answered_with_the_newest_page(loop):
     path = loop.open("a=1")
     assert path in loop.run("run", "v044", ok=(2,)).stderr

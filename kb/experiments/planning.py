@@ -215,10 +215,20 @@ def _refuse_measured(
         how = attempt.plan.set if attempt else (), benchmark, facts.variant.lower()
         alike = how == (choice.variables, target.benchmark, proposal.variant.lower())
         if decided and alike and label_of(path) not in proposal.differs:
-            because = f": {cut(facts.because, 160)}" if facts.because else ""
+            because = (
+                f": {cut(facts.because.removeprefix(str(verdict).capitalize()).lstrip(': '), 160)}"
+                if facts.because
+                else ""
+            )
+            timed = attempt and attempt.of("bench", "change")
+            more = (
+                f"`kb experiment run {path} --more N` adds repeats to that run; or "
+                if timed
+                else "or "
+            )
             raise GateClosed(
                 f"{repository}: {change[:12]} holds the code that {path} measured ({verdict}{because}). Make another change; "
-                f"`kb experiment run {path} --more N` adds repeats to that run; or say what differs (the data, the machine, what it runs "
+                f"{more}say what differs (the data, the machine, what it runs "
                 f'beside): --differs "unlike {stub.page.stem}, ..."; {then}'
             )
 
@@ -375,21 +385,3 @@ def _script(command: str, folder: Path) -> tuple[str, ...]:
         words = command.split()
     inside = (w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w)
     return tuple(w for w in inside if (folder / w).is_file())[:1]
-
-
-def held(layout: store.Layout, repository: Path, plan: Plan, target: Target, *, note: Note) -> Plan:
-    """The plan of a baseline with its protected files held against the target's base, where it names one."""
-    if not target.base:
-        return plan
-    base, without = (
-        worktree.commit_of(repository, target.base),
-        worktree.own_folders(layout, repository),
-    )
-    changed = worktree.changed_paths(repository, base, change=plan.change, without=without)
-    touched = tuple(p for p in changed if worktree.matches(p, plan.protected))
-    if touched:
-        note(
-            f"protected files differ from those of the base '{target.base}': {', '.join(touched[:5])}. Figures of two benchmarks do not "
-            "compare: if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
-        )
-    return replace(plan, touched=touched or plan.touched)

@@ -27,7 +27,7 @@ from kb.experiments.attempt import (
 from kb.experiments.command import Ended, sandbox_problem, sandbox_weakness
 from kb.experiments.judging import evidence_of
 from kb.experiments.plan import Measurement, Plan, Sample, Side
-from kb.experiments.planning import RunChoice, guarded, held, plan_of, standing_attempt
+from kb.experiments.planning import RunChoice, guarded, plan_of, standing_attempt
 from kb.experiments.stub import stub_in_flight
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure
@@ -108,13 +108,42 @@ def _guarded(bench: Bench, plan: Plan, repository: Path, note: Note) -> Plan:
     layout, stub, target = bench.layout, bench.stub, bench.target
     plan = guarded(plan, {side: bench.tree(side) for side in bench.homes}, stub, target)
     if not plan.parent:
-        plan = held(layout, repository, plan, target, note=note)
+        plan = _held(layout, repository, plan, target, note=note)
     problem = "switched off by the target page" if target.sandbox == "off" else sandbox_problem()
     network = "with network" if target.network else "without network"
     walls = f"none: {problem}" if problem else f"user namespaces, {network}{sandbox_weakness()}"
     # Relative to the knowledge base: a plan is committed and read on other machines.
     where = Path(os.path.relpath(bench.repository, layout.root.resolve())).as_posix()
     return replace(plan, repository=where, walls=walls)
+
+
+def _held(
+    layout: store.Layout, repository: Path, plan: Plan, target: Target, *, note: Note
+) -> Plan:
+    """The plan of a baseline with its protected files held against the target's base, where it names one; that nothing protects what
+    measures is noted."""
+    manifest = dict(plan.manifest)
+    if not (
+        target.protected or any(w.removeprefix("./") in manifest for w in plan.benchmark.split())
+    ):
+        note(
+            f"`{plan.benchmark}` names no file of the repository, so nothing of what measures is protected, and a change to it would pass for "
+            f"a gain: name its sources under `protected:` of {target.path or 'the page of the target'}"
+        )
+    if not target.base:
+        return plan
+    base, without = (
+        worktree.commit_of(repository, target.base),
+        worktree.own_folders(layout, repository),
+    )
+    changed = worktree.changed_paths(repository, base, change=plan.change, without=without)
+    touched = tuple(p for p in changed if worktree.matches(p, plan.protected))
+    if touched:
+        note(
+            f"protected files differ from those of the base '{target.base}': {', '.join(touched[:5])}. Figures of two benchmarks do not "
+            "compare: if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
+        )
+    return replace(plan, touched=touched or plan.touched)
 
 
 def _unwind_when_asked_to_end() -> None:

@@ -51,9 +51,10 @@ def run(request: TryExperiment, caller: Caller) -> Result[Closed]:
     if foreseen or anew:
         measured = experiment_run.run(_measuring(request, path, again=anew), caller)
         if request.baseline and (problem := measured.value["problem"]):
+            line = ". A benchmark prints a line such as `METRIC time_ms=12.5`, named as `metric:` of the target page says"
+            mend = line if "METRIC" in problem else ". Mend that, and commit it"
             raise KbError(
-                f"{path} stays open, for nothing was measured: {problem}. A benchmark prints a line such as `METRIC time_ms=12.5`, named as "
-                "`metric:` of the target page says; the same command then measures it anew"
+                f"{path} stays open, for nothing was measured: {problem}{mend}; the same command then measures it anew"
             )
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
     done = experiment_close.run(close, caller, foreseen=foreseen)
