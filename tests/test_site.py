@@ -317,7 +317,7 @@ def test_runs_of_notes_that_name_no_target_are_experiments_and_stand_as_those_of
     layout = write(tmp_path, notes | named)
     published(layout)
     assert ">without a target</" in doc(layout, "index.html")
-    assert "--target alpha --before" in doc(layout, "experiments/alpha/2026-01-03-v003-try.html")
+    assert "kb load hypothesis --before wiki/experiments/alpha/2026-01-03-v003-try.md --target alpha" in doc(layout, "experiments/alpha/2026-01-03-v003-try.html")
 
 
 def test_what_was_kept_without_a_figure_is_told_and_a_trail_without_a_name_shows_its_slice(tmp_path):
