@@ -987,6 +987,7 @@ def test_a_heading_of_what_was_not_rejected_heads_no_failures():
         ("wiki/notes.md", "# Lessons\n\n## What we would not do again\n\n- Sharding by user id – p99 doubled.\n- Feature flags.\n", ["Sharding by user id – p99 doubled."]),
         # A label in front of a list is its heading, and ends with it.
         ("wiki/retro.md", "# Retro\n\nWhat didn't work:\n- result caching — hit rate under 2 %\n\nActions:\n- try another ring\n", ["result caching — hit rate under 2 %"]),
+        ("wiki/retro.md", "# Retro\n\n**Generic refuted patterns**:\n- Skipping the profile — the usual failure of a session.\n- Striped reads — 4 % slower.\n", ["Striped reads — 4 % slower."]),
         ("wiki/retro.md", "# Retro\n\n**Dead ends**\n\n- result caching — hit rate under 2 %\n\n**What stuck**\n\n- arenas\n", ["result caching — hit rate under 2 %"]),
     ],
 )  # fmt: skip

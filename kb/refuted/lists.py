@@ -302,7 +302,8 @@ def as_introduced(part: ListPart, document: Document, at: int) -> ListPart:
         or len(text.split()) >= _LONGEST_HEADING
     ):
         return part
-    mode = mode_of(text)
+    # What was refuted may be a rule that nobody tried: an entry counts where it reports an outcome itself.
+    mode = "turned-down" if _JUDGED_LIST.search(text) else mode_of(text)
     return part._replace(mode=mode, kind="list") if mode else part
 
 
