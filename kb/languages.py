@@ -49,6 +49,13 @@ DENIED_BEHIND = "ない なし なかった せず 없 않 못"
 # What denies a verb behind it, at the end of its clause ("lohnt sich nicht", "no aporta nada").
 DENIED_LAST = "nicht nichts kaum rien nada nulla niente niets niet ничего"
 
+# How a sentence begins that speaks of all that it introduces; the second list is of scripts that set no blanks between words.
+OF_ALL = frozenset(
+    "each every all none everything nothing neither both jede jeder jedes alle alles keine keiner keines chaque tous toutes tout aucun aucune cada todos "
+    "todas todo ninguno ninguna nenhum nenhuma ogni tutti tutte tutto nessuno nessuna elke geen каждый каждая каждое все всё ни".split()
+)
+OF_ALL_UNSPACED = tuple("每 所有 全部 均 すべて 全て どれも 모두 모든".split())
+
 # Stems that say in running text how something went, by what they say. Of `use` only the denial says anything ("kein Gewinn").
 REPORTS: Mapping[str, str] = {
     "worse": (

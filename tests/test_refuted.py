@@ -973,6 +973,14 @@ def test_where_a_list_is_introduced_as_measured_and_lost_every_entry_failed_that
     assert {s[0] for s in said(left_out, "wiki/rejected.md")} == {"declined"}
 
 
+def test_a_failure_in_front_of_a_list_is_one_by_itself_and_not_each_of_its_details():
+    details = "- It needs 168 registers a thread.\n- The grid holds 4096 of them now.\n"
+    one, each = "The fused kernel was 4 % slower.", "All of them were 4 % slower."
+    text = f"# Notes\n\n## What did not work\n\n{one}\n\n{details}"
+    assert said(text, "wiki/notes.md") == []
+    assert len(said(text.replace(one, each), "wiki/notes.md")) == 2
+
+
 def test_a_heading_of_what_was_not_rejected_heads_no_failures():
     text = "# Dead ends\n\n## Parked (not rejected, only later)\n\n- Overlay mesh: a seam only.\n"
     assert said(text, "wiki/dead-ends.md") == []

@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from kb import regex
+from kb.languages import OF_ALL, OF_ALL_UNSPACED
 from kb.page import Page
 from kb.page.document import Block, Document
 from kb.refuted.intent import is_known
@@ -150,9 +151,14 @@ def _opening(head: Block, name: str, *, apart: bool = False) -> str:
 
 
 def _mode_of_all(opens: str, below: Sequence[Block]) -> str:
-    """What a list is of: all-failed where what introduces it says so ("Each idea was measured and lost")."""
+    """What a list is of: all-failed where the sentence that introduces it says so of all ("Each idea was measured and lost"): any other
+    failure that stands in front of a list is one by itself, and the entries tell more of it.
+    """
     opening = next((b.plain for b in below if b.kind == "paragraph" and not b.depth), "")
-    return "all-failed" if reports_failure("".join(sentences_of(opening)[:1])) else opens
+    first = "".join(sentences_of(opening)[:1])
+    word = "".join(first.lower().split()[:1])
+    of_all = word in OF_ALL or word.startswith(OF_ALL_UNSPACED)
+    return "all-failed" if of_all and reports_failure(first) else opens
 
 
 def _items_below_groups(below: Sequence[Block], level: int, parts: Set[int]) -> int:
