@@ -1476,7 +1476,7 @@ def test_code_that_a_decided_run_measured_is_not_measured_again_without_a_word(l
     (first,) = pages(loop)
     again = proposed(tmp_path, "zeta=3", mechanism="another idea that edits the same line")
     refused = loop.run("try", again, ok=(3,)).stderr
-    assert f"holds the code that {first} measured (refuted: " in refused and f'--differs "unlike {Path(first).stem}' in refused
+    assert f"holds the code that {first} measured (refuted: " in refused and f"--differs 'unlike {Path(first).stem}" in refused
     assert "no page was filed" in refused and pages(loop) == [first]
     # Committed on another branch, after other work that was taken back, it is the same tree.
     loop.git("checkout", "-q", "-b", "other")

@@ -23,7 +23,7 @@ from kb.run.evidence import Evidence
 from kb.run.reasons import percent
 from kb.run.rules import Ruling
 from kb.schema import Verdict
-from kb.text import counted, one_line
+from kb.text import command_of, counted, one_line
 
 _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
@@ -129,7 +129,7 @@ def _ruled(
             else ""
         )
         raise KbError(
-            f"{path}: {count or 'nothing is measured yet'}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
+            f"{path}: {count or 'nothing is measured yet'}; `{command_of('experiment run', path)}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
     ruling, audit = case.ruling, case.audit
     sought = case.sought != Expectation()

@@ -23,7 +23,7 @@ from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.noise import Spread
 from kb.run.rules import Ruling, ruling_of
-from kb.text import one_line
+from kb.text import command_of, one_line, shell_word
 
 # What was stated of a page after it was filed: its front matter stays as it is.
 _RESTATED = "restated-*.json"
@@ -156,7 +156,7 @@ def _without(these: Mapping[str, tuple[str, ...]], others: Mapping[str, tuple[st
 
 
 def restate(layout: store.Layout, stub: Stub, number: int) -> None:
-    """File what a filed page is audited by from its so-manieth note on, beside its attempts."""
+    """File what a filed page is audited by from its note of this number on, beside its attempts."""
     words = {key: stub.page.words(key) for key in ("expect", "forbid", "predict")}
     create(home_of(layout, stub) / _RESTATED.replace("*", f"{number:03d}"), words)
 
@@ -200,10 +200,10 @@ def hint_of(ruling: Ruling, path: str) -> str:
     """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
     open_rules = ("undecided", "criterion-open", "noise-unknown")
     if ruling.rule in open_rules and ruling.more:
-        return f"about {ruling.more} more samples of each side would decide: `kb experiment run {path} --more {ruling.more}`"
+        return f"about {ruling.more} more samples of each side would decide: `{command_of('experiment run', path, '--more', str(ruling.more))}`"
     if ruling.rule in open_rules[:2]:
         return (
             "no number of samples decides: the gain lies on the line itself, or readings are too coarse (let the benchmark print more "
             "digits, or time more work)"
         )
-    return _HINTS.get(ruling.rule, "").format(path=path)
+    return _HINTS.get(ruling.rule, "").format(path=shell_word(path))

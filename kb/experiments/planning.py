@@ -20,7 +20,7 @@ from kb.experiments.turns import Note
 from kb.page import text_of
 from kb.run.measure import host_facts
 from kb.schema import Verdict
-from kb.text import cut
+from kb.text import command_of, cut, shell_word
 from kb.trail.handles import label_of
 
 # Commands of the autoresearch convention, taken where the target page names none.
@@ -82,7 +82,7 @@ def standing_attempt(layout: store.Layout, stub: Stub, choice: RunChoice) -> Att
         return None
     problem = ""
     if not last or choice.more and not last.measurement:
-        problem = f"nothing is measured to its end, so there is nothing to add repeats to; `kb experiment run {stub.path}` comes first"
+        problem = f"nothing is measured to its end, so there is nothing to add repeats to; `{command_of('experiment run', stub.path)}` comes first"
     elif last.measurement and not choice.more:
         problem = "the newest attempt is measured; `kb experiment close` comes next, --more N adds repeats, --again measures another attempt"
     elif last.plan.elsewhere:
@@ -127,12 +127,10 @@ def plan_of(
     )
     edited: tuple[str, ...] = ()
     if parent:
-        then = (
-            f"`kb experiment close {stub.path} --overrule inconclusive --reason TEXT` gives it up"
-        )
+        then = f"`{command_of('experiment close', stub.path)} --overrule inconclusive --reason TEXT` gives it up"
         edited = _edited(repository, parent, change, choice=choice, without=without, then=then)
     if parent and not choice.again:
-        then = f"`kb experiment run {stub.path} --again` measures it all the same"
+        then = f"`{command_of('experiment run', stub.path)} --again` measures it all the same"
         proposal = ExperimentProposal(variant=stub.facts.variant, differs=page.field("differs"))
         _refuse_measured(
             layout, target, choice, proposal, repository=repository, change=change, then=then
@@ -222,14 +220,14 @@ def _refuse_measured(
             )
             timed = attempt and attempt.of("bench", "change")
             more = (
-                f"`kb experiment run {path} --more N` adds repeats to that run; or "
+                f"`{command_of('experiment run', path)} --more N` adds repeats to that run; or "
                 if timed
                 else "or "
             )
             raise GateClosed(
                 f"{repository}: {change[:12]} holds the code that {path} measured ({verdict}{because}). Make another change; "
                 f"{more}say what differs (the data, the machine, what it runs "
-                f'beside): --differs "unlike {stub.page.stem}, ..."; {then}'
+                f"beside): --differs {shell_word(f'unlike {stub.page.stem}, ...')}; {then}"
             )
 
 
