@@ -1,9 +1,11 @@
 """What every test file may use: corpora where they are, small knowledge bases made on the spot."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,14 @@ def make_base(tmp_path: Path) -> Callable[[Mapping[str, str | bytes]], store.Lay
         return store.layout_at(root)
 
     return make
+
+
+@pytest.fixture
+def interruptible() -> Callable[[], None]:
+    """To be called in a started program: where the tests run in the background of a shell, neither they nor what they start hear of an
+    interrupt.
+    """
+    return partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -94,12 +94,13 @@ def test_a_command_that_prints_on_and_on_is_ended():
 
 
 @pytest.mark.parametrize("number", (signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
-def test_fillers_end_with_kb_however_that_ends(make_base, tmp_path, number):
+def test_fillers_end_with_kb_however_that_ends(make_base, interruptible, tmp_path, number):
     pages = {f"wiki/experiments/{n}.md": f"# Try {n}\n\nTiles of {n}, it was slower.\n" for n in range(4)}
     root, mark = make_base(pages).root, tmp_path / "started"
     command = f"sh -c 'echo $$ >> {mark}; sleep 61 & sleep 61'"
     words = ("ingest", "--task", "normalise", "wiki", "--with", "command", "--command", command, "--at-once", "3")
-    with subprocess.Popen([sys.executable, "-m", "kb", *words], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as kb:
+    talk = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-m", "kb", *words], cwd=root, preexec_fn=interruptible, **talk) as kb:
         _wait_for(lambda: mark.is_file() and len(mark.read_text().split()) == 3)
         kb.send_signal(number)
         kb.wait(timeout=15)

@@ -762,12 +762,7 @@ def test_the_command_builds_where_it_is_told_and_says_where(tmp_path):
     assert ran.stdout.strip() == "public/index.html" and (tmp_path / "public/index.html").is_file() and not (tmp_path / "site/html").exists()
 
 
-def interruptible() -> None:
-    """What is started in the background of a shell would never hear of an interrupt."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_the_site_is_served_on_this_machine_only_and_follows_edits(tmp_path):
+def test_the_site_is_served_on_this_machine_only_and_follows_edits(interruptible, tmp_path):
     write(tmp_path, {"wiki/a.md": "# A\n"})
     with subprocess.Popen([sys.executable, "-m", "kb", "site", "serve", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=interruptible) as server:
         try:
@@ -995,7 +990,7 @@ def test_a_real_wiki_is_rendered_whole(tmp_path):
     assert published(write(tmp_path, {})).pages >= len(list(corpus.rglob("*.md")))
 
 
-def test_mkdocs_serve_shows_the_pages_and_an_edit(tmp_path):
+def test_mkdocs_serve_shows_the_pages_and_an_edit(interruptible, tmp_path):
     layout = write(tmp_path, {**SMALL, "mkdocs.yml": "site_name: Tiny\ndocs_dir: wiki\nsite_dir: public\ntheme: {name: material}\nplugins: [kb]\n"})
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
