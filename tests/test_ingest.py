@@ -24,7 +24,7 @@ from kb.ingest.material import pieces, text_of
 from kb.ingest.tasks import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
 from kb.move import move
-from kb.refuted.deck import cards
+from kb.refuted.card import cards
 from kb.refuted.gate import Gate, Proposal
 from kb.source import (
     PageRecord,

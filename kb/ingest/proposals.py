@@ -13,8 +13,7 @@ from kb.ingest.admission import passages_of
 from kb.ingest.material import CHARS_PER_TOKEN, Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.questions import packet
-from kb.refuted.card import Card
-from kb.refuted.deck import cards_at
+from kb.refuted.card import Card, cards_at
 from kb.refuted.gate import Gate, Proposal, wording_of
 from kb.refuted.intent import aim_of_proposal
 from kb.source import ProposalReading, file_reading

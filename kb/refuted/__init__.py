@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kb import exports
 
 if TYPE_CHECKING:
-    from kb.refuted.card import Card
-    from kb.refuted.deck import KEPT, TABLES, Deck, cards, deck_of, save
+    from kb.refuted.card import Card, cards
+    from kb.refuted.deck import KEPT, TABLES, Deck, deck_of, save
     from kb.refuted.statements import statements_of
 
 __all__ = ["KEPT", "TABLES", "Card", "Deck", "cards", "deck_of", "save", "statements_of"]
@@ -18,8 +18,8 @@ __all__ = ["KEPT", "TABLES", "Card", "Deck", "cards", "deck_of", "save", "statem
 __getattr__ = exports(
     __name__,
     {
-        "card": ("Card",),
-        "deck": ("KEPT", "TABLES", "Deck", "cards", "deck_of", "save"),
+        "card": ("Card", "cards"),
+        "deck": ("KEPT", "TABLES", "Deck", "deck_of", "save"),
         "statements": ("statements_of",),
     },
 )

@@ -4,14 +4,17 @@ domain has, and what would have to change before it is worth another try.
 Refuses to guess: a text that says none of them has no reason.
 """
 
+import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kb import regex
 from kb.refuted.intent import Aim
 from kb.run.record import Lever
 from kb.schema import Verdict
-from kb.store import digest_of
+from kb.store import digest_of, value_of
 from kb.text import sentences_of
+from kb.trail import Moment
 from kb.trail.outline import Phrases, passages_of
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.
@@ -83,12 +86,12 @@ _REASONS = tuple(
         (
             "out of memory",
             "memory is freed, or the shape is smaller",
-            r"o(?<!\wo)oms?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
+            r"\booms?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
         ),
         (
             "wrong result",
             "the numerics are mended",
-            r"n(?<!\wn)an\b|i(?<!\wi)nf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
+            r"\b(?:nan|inf)\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
         ),
         (
             "does not run",
@@ -99,7 +102,7 @@ _REASONS = tuple(
         (
             "slower",
             "the cost it ran into is gone",
-            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|-(?<![\w.]-)\d+(?:\.\d+)?\s?%|"
+            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|"
             r"overhead|hurts?\b|costs? more",
         ),
         (
@@ -143,3 +146,27 @@ def reopening_in(text: str) -> str:
     sentences = (s for p in passages if p.kind == "paragraph" for s in sentences_of(p.text))
     conditions = (s[m.end() :] for s in sentences if (m := _REOPENS.search(s)))
     return next(conditions, "").strip(" .")
+
+
+def cards(
+    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None
+) -> tuple[Card, ...]:
+    """Cards of what failed in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
+    than `before`.
+    """
+    where, values = [], []
+    if target is not None:
+        where.append("target in (?, '')")
+        values.append(target)
+    if before is not None:
+        where.append("(date, serial, evidence) < (?, ?, ?)")
+        values.extend(before)
+    query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
+    listed = (value_of(row, Card) for (row,) in db.execute(query, values))
+    return tuple(c for c in listed if c.is_failure)
+
+
+def cards_at(db: sqlite3.Connection, pages: Iterable[str]) -> list[Card]:
+    """Every card that rests on one of these pages, and what tells of no failure."""
+    rows = (db.execute("select row from card where evidence = ? order by id", (p,)) for p in pages)
+    return [value_of(row, Card) for listed in rows for (row,) in listed]

@@ -12,7 +12,7 @@ from kb.refuted.statement import RunAim, Statement
 from kb.schema import BROKEN
 from kb.store import Kept, diff, digest_of, packed, replace_rows, row_of, value_of
 from kb.text import cut, words_of
-from kb.trail import Facts, Moment, Trail
+from kb.trail import Facts, Trail
 
 if TYPE_CHECKING:
     from kb.graph import Graph
@@ -137,27 +137,3 @@ def _left(e: Facts, run: RunAim, verdict: str) -> tuple[str, str]:
         because = " ".join(e.because.partition("Rule: ")[0].split())
         return "misuse", cut(reason_in(because), _LONGEST_WRONG)
     return "", ""
-
-
-def cards(
-    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None
-) -> tuple[Card, ...]:
-    """Cards of what failed in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
-    than `before`.
-    """
-    where, values = [], []
-    if target is not None:
-        where.append("target in (?, '')")
-        values.append(target)
-    if before is not None:
-        where.append("(date, serial, evidence) < (?, ?, ?)")
-        values.extend(before)
-    query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
-    listed = (value_of(row, Card) for (row,) in db.execute(query, values))
-    return tuple(c for c in listed if c.is_failure)
-
-
-def cards_at(db: sqlite3.Connection, pages: Iterable[str]) -> list[Card]:
-    """Every card that rests on one of these pages, and what tells of no failure."""
-    rows = (db.execute("select row from card where evidence = ? order by id", (p,)) for p in pages)
-    return [value_of(row, Card) for listed in rows for (row,) in listed]

@@ -15,8 +15,7 @@ from functools import lru_cache, partial
 from itertools import product
 
 from kb.refuted.answer import Answer, Match, Proposal
-from kb.refuted.card import Card, as_of
-from kb.refuted.deck import cards
+from kb.refuted.card import Card, as_of, cards
 from kb.refuted.groups import (
     LeverGroup,
     by_value,

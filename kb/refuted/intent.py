@@ -81,7 +81,7 @@ _ASIDE = regex(
     r"mechan|reason|why|note|context|background|motivation|because|reopen", re.IGNORECASE
 )
 _LABEL = regex(
-    r"([A-Zl](?:(?<=[A-Z])(?<!\S.)[a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|(?<=^l)evers?))(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
+    r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|^levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
 # No person says what is moved in more; what a machine may have poured into a title or a cell is cut.
 _LONGEST, _LONGEST_WORD = 4000, 400

@@ -171,6 +171,7 @@ _OPENS = regex(
 )
 # As far before a lever as its clause may begin.
 _NEAR = 240
+# Begins with any sign with which an end does, and looks back which it was: found half again as fast.
 _ENDS = regex(
     r"[.!?;\n(),\ssbw](?:(?<=[.!?;])(?=\s|$)|(?<=[\n()])|(?<=,)\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|(?<=\s)[—–]\s|"
     r"(?<!\w.)(?:(?<=s)o|(?<=b)ecause|(?<=w)hile)\b)"

@@ -178,10 +178,7 @@ _MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", V
 _FIGURE_MARK = regex(
     rf"\D*\d[\d.,–-]*\D*?([{''.join(marks for marks, _ in _MARKS)}])\W*(?:\(.*\)\W*)?$"
 )
-_CLAUSE, _LEAD = (
-    regex(r"[.;:,(\n—–（，。；：\s](?:(?<=[.;:,(\n—–（，。；：])|-\s)"),
-    regex(r"\A\W+"),
-)
+_CLAUSE, _LEAD = regex(r"[.;:,(\n—–（，。；：]|\s-\s"), regex(r"\A\W+")
 
 
 _TICK = regex(r"(?<!\w)\[[xX]\]\s+([^\[]*)")

@@ -177,7 +177,7 @@ def _bring_statements(into: OpenSlice, *, tokens: int) -> None:
     view, lines = into.view, []
     if not view.db.execute(_STATED).fetchone()[0]:
         return
-    # Late: what makes cards is imported with them, and most wikis have runs.
+    # Late: most wikis have runs, and tell their failures by these.
     from kb.refuted import cards
 
     listed = cards(view.db, target=into.target or None, before=view.moment)

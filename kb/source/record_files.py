@@ -9,7 +9,7 @@ from pathlib import Path
 from kb.store import Layout, file_digest
 
 # Of records, of notes, of readings.
-FOLDERS = FOLDER, NOTES, _ = "records", "notes", "readings"
+FOLDERS = FOLDER, NOTES, READINGS = "records", "notes", "readings"
 
 
 def path_of_record(page: str) -> str:

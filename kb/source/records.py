@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kb import KbError
-from kb.source.record_files import path_of_record
+from kb.source.record_files import READINGS, path_of_record
 from kb.store import Layout, digest_of, from_json, read_bytes, remove, to_json, write
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class FiledReading(msgspec.Struct, frozen=True, kw_only=True):
 
 def path_of_reading(wording: str) -> str:
     """Path of the reading of a proposal, by the digest of its wording, relative to the root."""
-    return f"sources/readings/{wording}.json"
+    return f"sources/{READINGS}/{wording}.json"
 
 
 def reading_of(layout: Layout, wording: str) -> FiledReading | None:

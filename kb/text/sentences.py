@@ -5,7 +5,7 @@ from functools import lru_cache
 from kb import regex
 
 # A mark ends a sentence where a blank and no small letter follow; the marks of Chinese and Japanese end one by themselves. A pattern that
-# begins with the mark is found many times faster than one that looks back at it.
+# begins with the mark is found many times faster than one that looks back at it, and one class of all marks faster than several.
 _END = regex(
     r"[.!?…。！？｡\n](?:(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|(?<=\n)\n*)"
 )
