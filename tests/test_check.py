@@ -394,7 +394,7 @@ def test_what_is_compared_with_a_number_says_what_is_tried():
 
 def test_what_is_tried_at_a_value_is_not_tried_with_it_but_a_flag_is_and_an_option_is_set_by_its_name():
     moves = {m.name: m.role.name for m in aim_of_text("Fuse the two passes at tile_rows=8. The cap is set at --limit=64.").moves}
-    assert moves == {"tile_rows": "NAMED", "--limit": "MOVED"}
+    assert moves == {"tile_rows": "POINT", "--limit": "MOVED"}
     (move,) = moves_in('-p.add_argument("--decay", default=0.1)\n+p.add_argument("--decay", default=0.2)')
     assert (move.key, move.before, move.value) == ("decay", "0.1", "0.2")
 
@@ -466,9 +466,22 @@ def test_a_card_reopened_later_still_stands_before_that(make_base):
     (now,) = [m for m in asked(gate, "`--prefetch=8` hides latency.").matches if m.path == PREFETCH]
     (then,) = [m for m in asked(gate, "`--prefetch=8` hides latency.", before=JSON).matches if m.path == PREFETCH]
     assert (now.status, now.by, then.status, then.by) == ("reopened", next(iter(won)), "standing", "")
-    both = "`--prefetch=8` hides the latency of the loads. Raising the arena limit gives room."
-    orders = [[m.path for m in asked(gate, both, **when).matches] for when in ({"before": JSON}, {})]
-    assert [paths.index(PREFETCH) < paths.index(ARENA) for paths in orders] == [True, False], "what a later win contradicts comes last"
+    answers = [asked(gate, "`--prefetch=8` hides latency.", **when) for when in ({"before": JSON}, {})]
+    assert [(a.outcome, a.matches[0].path) for a in answers] == [("repeat", PREFETCH), ("distinguish", PREFETCH)], "what a later win contradicts is told where it is nearest, and asked about"
+
+
+def test_two_ideas_at_one_point_are_no_repeat_and_the_name_of_the_target_is_no_lever(make_base):
+    """The batch at which both were tried, and the 3 of "Llama 3", say nothing of what either tried."""
+    runs = {
+        path.replace("/loop/", "/llama3_8B/"): text
+        for n, title in enumerate(("`save_qkv` at bs=4 on Llama 3", "`unroll_rope` at bs=4 on Llama 3"), 1)
+        for path, text in run(n, title, "refuted", f"{title} hides the latency of step {n}.", "Refuted: 2 % slower.").items()
+    }
+    layout = make_base(runs)
+    build(layout)
+    answer = Gate(store.state(layout)).check(Proposal("`offload_scores` at bs=4 on Llama 3 makes room.", target="llama3_8B"))
+    assert answer.outcome != "repeat" and {m.kind for m in answer.matches} <= {"similar"}
+    assert not any(m.value in ("3", "4") for m in answer.matches)
 
 
 def test_the_same_words_stay_a_repeat_where_another_run_with_the_lever_won(make_base):

@@ -159,8 +159,9 @@ class Gate:
         return sorted(
             meetings,
             key=lambda m: (
-                m.card.status in ("tried", "reopened") and not m.is_same,
+                m.card.status == "tried" and not m.is_same,
                 -m.score,
+                m.card.status == "reopened",
                 m.card.evidence,
             ),
         )
@@ -351,9 +352,7 @@ def _outcome(
     near = [
         (met, match)
         for met, match in zip(meetings, matches, strict=True)
-        if not match.acknowledged
-        and (match.status != "reopened" or met.is_same)
-        and (met.decides or met.speaks)
+        if not match.acknowledged and (met.decides or met.speaks)
     ]
     if any(
         met.decides
@@ -361,6 +360,7 @@ def _outcome(
         and not match.scope_diff
         and match.source == "experiment"
         and match.status not in ("unread", "tried")
+        and (match.status != "reopened" or met.is_same)
         for met, match in near
     ):
         return "repeat"

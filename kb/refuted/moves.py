@@ -79,13 +79,16 @@ def initials(name: str) -> str:
 
 
 class Role(IntEnum):
-    """What a text does with a lever, the weightiest last. `SET` gives it a value without a word on whether that is new."""
+    """What a text does with a lever, the weightiest last. `POINT` says where something is tried, `SET` gives a value without a word on
+    whether that is new.
+    """
 
     HELD = 0
-    NAMED = 1
-    SET = 2
-    MOVED = 3
-    DECLARED = 4
+    POINT = 1
+    NAMED = 2
+    SET = 3
+    MOVED = 4
+    DECLARED = 5
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -303,7 +306,7 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
     if last in ("held", "against"):
         return Role.HELD
     if last == "point":
-        return Role.NAMED
+        return Role.POINT
     if (
         not last
         and _ACTS.match(text, mention.end)
@@ -362,8 +365,8 @@ def united(parts: Iterable[Iterable[Move]]) -> tuple[Move, ...]:
 
 
 def pulled(moves: Iterable[Move]) -> tuple[Move, ...]:
-    """The levers that a text is about: what it declares, else what it moves or sets, else what it names."""
-    tiers = (Role.DECLARED,), (Role.MOVED, Role.SET), (Role.NAMED,)
+    """The levers that a text is about: what it declares, else what it moves or sets, else what it names, else where."""
+    tiers = (Role.DECLARED,), (Role.MOVED, Role.SET), (Role.NAMED,), (Role.POINT,)
     listed = [*moves]
     return next(
         (own for roles in tiers if (own := tuple(m for m in listed if m.role in roles))), ()

@@ -10,6 +10,7 @@ from functools import cache
 
 from kb.refuted.intent import REASON, Aim
 from kb.refuted.moves import Move, pulled
+from kb.text import words_of
 
 # Few texts tell little of what is rare: a word counts as if so many more lacked it.
 _MORE = 9
@@ -46,7 +47,9 @@ class Rarity:
         return self.known_pulls(aim.moves, target)
 
     def _pulls(self, moves: tuple[Move, ...], target: str) -> dict[str, Move]:
-        own = pulled(moves)
+        # What names the target ("Llama 3" of llama3_8B) is what it is about, and no lever of it.
+        named = words_of(target.replace("_", " "))
+        own = pulled(m for m in moves if f"{m.key}{m.value}".lower() not in named)
         rare = [m for m in own if m.is_moved or not self._is_habit("=" + m.key, target)]
         if not any(m.is_setting or m.is_moved for m in rare):
             rare = own
