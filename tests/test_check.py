@@ -470,6 +470,18 @@ def test_a_card_reopened_later_still_stands_before_that(make_base):
     assert [(a.outcome, a.matches[0].path) for a in answers] == [("repeat", PREFETCH), ("distinguish", PREFETCH)], "what a later win contradicts is told where it is nearest, and asked about"
 
 
+def test_a_failure_of_a_sibling_target_stands_between_its_own_and_a_strangers(make_base):
+    """What failed on the same model in another framework says more than what failed on another model."""
+    places = ("model/jax", "model/torch", "other/jax")
+    runs = {p: t for n, place in enumerate(places, 1) for p, t in run(n, "Fused rope kernel", "refuted", "A fused rope kernel hides the loads.", "Refuted.", target=place).items()}
+    fillers = {p: t for n in range(4, 9) for p, t in run(n, f"Idea {n * 'x'}", "refuted", f"Sorting of {n * 'y'} helps.", "Refuted.", target="model/jax").items()}
+    layout = make_base({**runs, **fillers})
+    build(layout)
+    answer = Gate(store.state(layout)).check(Proposal("Fuse the rope into one kernel so that its loads hide.", target="model/jax"))
+    assert [m.target for m in answer.matches[:3]] == [*places]
+    assert [*dict.fromkeys(m.score for m in answer.matches[:3])] == [m.score for m in answer.matches[:3]]
+
+
 def test_two_ideas_at_one_point_are_no_repeat_and_the_name_of_the_target_is_no_lever(make_base):
     """The batch at which both were tried, and the 3 of "Llama 3", say nothing of what either tried."""
     runs = {

@@ -168,7 +168,11 @@ def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
             continue
         moved = difference(aim.command, parent.aim.command)
         held = {m.key for m in aim.command} - {m.key for m in moved}
-        rest = [m for m in aim.moves if m.key not in held or m.role not in (Role.POINT, Role.NAMED, Role.SET)]
+        rest = [
+            m
+            for m in aim.moves
+            if m.key not in held or m.role not in (Role.POINT, Role.NAMED, Role.SET)
+        ]
         terms = aim.terms | {"=" + m.key: 1.0 for m in moved}
         own = replace(aim, moves=united([moved, rest]), terms=dict(sorted(terms.items())))
         complete[e.path] = replace(run, aim=own)

@@ -64,8 +64,11 @@ class _Question:
         return self.filed is not None and card.matter in self.filed.cards
 
     def kinship(self, target: str) -> float:
-        """How much a card of a target counts."""
-        return 1.0 if not self.target or target in self.kin else _HALF
+        """How much a card of a target counts: of a sibling, which lies in the same folder, half of the way between its own and a stranger's."""
+        if not self.target or target in self.kin:
+            return 1.0
+        folder = self.target.rpartition("/")[0]
+        return 1.0 - _HALF * _HALF if folder and folder == target.rpartition("/")[0] else _HALF
 
 
 @dataclass(frozen=True, slots=True)
