@@ -79,9 +79,7 @@ def initials(name: str) -> str:
 
 
 class Role(IntEnum):
-    """What a text does with a lever, the weightiest last. `POINT` says where something is tried, `SET` gives a value without a word on
-    whether that is new.
-    """
+    """What a text does with a lever, the weightiest last: `POINT` says where it tries another, `SET` not whether a value is new."""
 
     HELD = 0
     POINT = 1
