@@ -1491,6 +1491,16 @@ def test_code_that_a_decided_run_measured_is_not_measured_again_without_a_word(l
     assert loop.run("try", proposed(tmp_path, "b=1"), "--commit", "other", *said).stdout.startswith("refuted") and len(pages(loop)) == 3
 
 
+def test_code_of_a_run_that_is_open_gets_more_repeats_and_no_second_page(loop, tmp_path):
+    loop.commit(lambda text: NOISY + "\n", file="bench.sh")
+    loop.git("branch", "-f", "main", "HEAD")
+    path = loop.open("a=1", falsification="gain < -50%")
+    loop.run("run", path, "--commit", loop.commit(lambda text: "100 \n"), "--most", "4")
+    assert loop.closed(path)["rule"] == "undecided"
+    refused = loop.run("try", proposed(tmp_path, "zeta=3", mechanism="another idea"), ok=(3,)).stderr
+    assert f"`kb experiment run {path} --more N` adds repeats to that run, which may decide it" in refused and pages(loop) == [path]
+
+
 def test_the_same_code_is_another_measurement_at_another_variant_under_other_variables_or_by_another_benchmark(loop, tmp_path):
     (loop.repository / "value.txt").write_text("120\n")
 

@@ -22,7 +22,7 @@ from kb.experiments.stub import Stub, filled, stub_at, stub_of
 from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.noise import Spread
-from kb.run.rules import Ruling, ruling_of
+from kb.run.rules import OPEN_RULES, Ruling, ruling_of
 from kb.text import command_of, one_line, shell_word
 
 # What was stated of a page after it was filed: its front matter stays as it is.
@@ -198,10 +198,9 @@ _HINTS = {
 
 def hint_of(ruling: Ruling, path: str) -> str:
     """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
-    open_rules = ("undecided", "criterion-open", "noise-unknown")
-    if ruling.rule in open_rules and ruling.more:
+    if ruling.rule in OPEN_RULES and ruling.more:
         return f"about {ruling.more} more samples of each side would decide: `{command_of('experiment run', path, '--more', str(ruling.more))}`"
-    if ruling.rule in open_rules[:2]:
+    if ruling.rule in OPEN_RULES and ruling.rule != "noise-unknown":
         return (
             "no number of samples decides: the gain lies on the line itself, or readings are too coarse (let the benchmark print more "
             "digits, or time more work)"

@@ -19,6 +19,7 @@ from kb.experiments.targets import Method, Target, repository_of
 from kb.experiments.turns import Note
 from kb.page import text_of
 from kb.run.measure import host_facts
+from kb.run.rules import OPEN_RULES
 from kb.schema import Verdict
 from kb.text import command_of, cut, shell_word
 from kb.trail.handles import label_of
@@ -197,8 +198,8 @@ def _refuse_measured(
     change: str,
     then: str,
 ) -> None:
-    """Raises GateClosed where a decided run of the target measured the same code at the same variant, under the same variables and by
-    the same benchmark, and the proposal does not name it to say what differs.
+    """Raises GateClosed where a run of the target, decided or one that more samples may decide, measured the same code at the same variant,
+    under the same variables and by the same benchmark, and the proposal does not name it to say what differs.
     """
     codes = measured_codes(layout, target.name)
     without = worktree.own_folders(layout, repository)
@@ -208,19 +209,20 @@ def _refuse_measured(
         attempt = last_attempt(layout, stub)
         facts, rule = stub.facts, stub.page.field("rule")
         verdict = facts.verdict.canonical
+        timed = attempt and attempt.of("bench", "change")
         decided = verdict in (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.CRASH) or rule in _OVER
+        is_open = timed and rule in OPEN_RULES and verdict is Verdict.INCONCLUSIVE
         benchmark = attempt.plan.benchmark if attempt and target.benchmark else target.benchmark
         how = attempt.plan.set if attempt else (), benchmark, facts.variant.lower()
         alike = how == (choice.variables, target.benchmark, proposal.variant.lower())
-        if decided and alike and label_of(path) not in proposal.differs:
+        if (decided or is_open) and alike and label_of(path) not in proposal.differs:
             because = (
                 f": {cut(facts.because.removeprefix(str(verdict).capitalize()).lstrip(': '), 160)}"
                 if facts.because
                 else ""
             )
-            timed = attempt and attempt.of("bench", "change")
             more = (
-                f"`{command_of('experiment run', path)} --more N` adds repeats to that run; or "
+                f"`{command_of('experiment run', path)} --more N` adds repeats to that run{', which may decide it' * bool(is_open)}; or "
                 if timed
                 else "or "
             )

@@ -372,7 +372,7 @@ def _stem(word: str) -> str:
     if word in STOP or word.isdigit() or len(word) == 1 and word.isascii():
         return ""
     bare = stem(stem(word))
-    bare = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
+    bare = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] and bare[-1].isalpha() else bare
     return bare.replace("is", "iz").replace("our", "or")
 
 

@@ -251,3 +251,6 @@ RULES = (
         reasons.supported,
     ),
 )
+
+# Names of those that more samples may turn.
+OPEN_RULES = tuple(rule.name for rule in RULES if rule.open)
