@@ -89,7 +89,7 @@ REPORTS: Mapping[str, str] = {
     "kept": "bleibt beibehalten ist-drin im-einsatz eingebaut gardé conservé en-service en-production se-queda quedó en-producción fica ficou em-produção rimane in-produzione blijft in-gebruik оставили остаётся остается 保留 采用 採用 上线 유지",
     "open": (
         "noch-nicht noch-zu noch-offen steht-noch-aus geplant vorgesehen prévu à-mesurer à-faire por-medir por-hacer a-medir por-fazer da-fare da-misurare nog-te планиру à-essayer à-tester pas-encore pendiente por-probar todavía-no aún-no pendente ainda-não a-testar da-provare "
-        "non-ancora nog-niet попробовать ещё-не еще-не 计划 計劃 尚未 待测 待試 未测试 今後 未検証 まだ 예정 아직"
+        "non-ancora nog-niet попробовать ещё-не еще-не 计划 計劃 尚未 还没 還沒 待测 待試 未测试 今後 未検証 まだ 예정 아직"
     ),
 }
 

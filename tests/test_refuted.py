@@ -946,6 +946,31 @@ def test_beside_a_heading_that_lists_what_the_name_of_the_page_says_other_headin
     assert [s[3] for s in said(text, "wiki/negative-results.md")] == ["Wide tiles: 4 % slower"]
 
 
+def test_a_section_that_only_tells_the_outcome_is_about_what_stands_above_it():
+    text = "# Notes\n\n## Fallback for thin groups\n\n### TL;DR\n\n**Outcome**: rejected. It catches 0 of 5.\n\n## Sorted groups\n\n### TL;DR\n\n**Outcome**: kept.\n"
+    assert [s[3] for s in said(text, "wiki/phase.md")] == ["Fallback for thin groups"]
+    entries = "# Notes\n\n## T3. Growing from seeds\n\n- A: seeded by the 17.\n- Result (2 runs): no improvement, best 2.7 s.\n\n## T4. Cells\n\n- Verdict : open — they do not depend on 3 ms.\n"
+    assert [s[3].partition(". R")[0] for s in said(entries, "wiki/theory.md")] == ["T3. Growing from seeds"]
+
+
+def test_a_name_of_a_file_needs_no_apostrophe_and_a_lesson_or_a_remark_beside_a_list_is_no_entry_of_it():
+    text = (
+        "# What did not work (so that nobody repeats it)\n\n## Black screen\n\n- **A patched ROM.** It loaded, still black.\n- **Two cables.** Black on both.\n\n"
+        "## The lesson that cost the most\n\nA correction of 20 % holds on its own frame, and lost 3 % elsewhere.\n"
+    )
+    assert [s[3].partition(".")[0] for s in said(text, "wiki/what-didnt-work.md")] == ["A patched ROM", "Two cables"]
+    table = "# Signs\n\n## Rejected signs\n\n| sign | why |\n|---|---|\n| RS | 4 % slower |\n\nThey stand beside each other to show two reasons for which 3 % was rejected.\n"
+    assert [s[3] for s in said(table, "wiki/signs.md")] == ["RS · 4 % slower"]
+
+
+def test_a_claim_of_a_run_whose_measurement_is_invalid_may_hold():
+    table = "| Claim | Result | Status |\n|---|---|---|\n| Merging wide tiles | +6.2 | INVALID — a bug |\n| Sorting the rows | +0.1 | REFUTED — slower |\n"
+    text = f"---\ntype: experiment\nverdict: supported\n---\n# Correction\n\n## Claims\n\n{table}"
+    own = page.read("wiki/experiments/a/9.md", text.encode())
+    stated = store.value_of(statements_of(own, text, facts=trail.facts_of(own, text)), RunAim).statements
+    assert [s.text.partition(" ·")[0] for s in stated] == ["Sorting the rows"]
+
+
 def test_most_headings_of_a_list_of_failures_say_whether_they_are_groups_or_items():
     entry = "\n- **What:** it was in.\n- **Why dropped:** no gain.\n"
     text = (

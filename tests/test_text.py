@@ -146,3 +146,18 @@ def test_one_thing_is_told_in_the_singular():
 def test_what_a_thing_spares_is_no_failure_and_what_follows_from_a_figure_may_be():
     assert report_of("only one pass, so no extra allocation") == report_of("covering index, so no heap fetch") == (None, False)
     assert report_of("It misses 35 %, so no long extension.")[0] is report_of("So no.")[0] is ReportKind.FAILED
+
+
+def test_nothing_that_got_worse_nothing_needed_and_where_a_figure_landed_report_nothing():
+    for sentence in (
+        "Zero categories regressed.",
+        "Every category landed below 0.65.",
+        "The net could be a wash or even a loss.",
+        "Simpler, no merge needed.",
+        "A form of fixed-size blocks.",
+        "Der Schritt ist nicht rückgängig zu machen.",
+        "还没动的部分：当初否决过。",
+    ):
+        assert report_of(sentence)[0] not in (ReportKind.STAYED, ReportKind.FAILED), sentence
+    for sentence in ("More gaps never beat the grid.", "Trees underperformed.", "No merge.", "Das machten wir rückgängig."):
+        assert report_of(sentence)[0] is ReportKind.FAILED, sentence

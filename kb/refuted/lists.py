@@ -33,7 +33,7 @@ from kb.trail.outline import passages_of
 # Headings (in small letters) that say that what stands below was tried and failed; a page of these words in its name may hold anything that was.
 _JUDGED_LIST = regex(r"refuted|falsified|invalidated|retired")
 _FAILED_LIST = regex(
-    r"dead[- ]?ends?|negative results|what failed|what did(?:n['’]t| not)|what does(?:n['’]t| not) (?:work|help|pay|matter)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?|optimi[sz]ations?)|"
+    r"dead[- ]?ends?|negative results|what failed|what did(?:n['’]?t| not)|what does(?:n['’]?t| not) (?:work|help|pay|matter)|failed (?:experiments?|attempts?|approach(?:es)?|ideas?|levers?|optimi[sz]ations?)|"
     r"(?:^|\b(?:that|which) )(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|\b(?:that|which) failed\b|graveyard|\bburied\b|went nowhere|"
     r"\b(?:tried|tested|attempted)(?: that| which| and| but|,)* (?:did|do|does)(?:n['’]t| not)\b|backfired|fell flat|\bno luck\b|in vain\b|\bflopped\b|\bduds?\b|lost causes?|"
     r"\b(?:tried|tested|attempted),? (?:and|but) (?:failed|rejected|killed|discarded|reverted|abandoned|dropped)\b"
@@ -209,7 +209,11 @@ def _level_below(head: Block, deeper: Sequence[Block]) -> int:
 def _is_part(head: Block) -> bool:
     """Whether a heading is of a known kind, and names nothing by itself."""
     title = head.plain.lower().removeprefix("the ")
-    return title.startswith(REASONS) or is_known(title) and len(title.split()) < _SHORTEST_NAME
+    return (
+        title.startswith((*REASONS, "lesson"))
+        or is_known(title)
+        and len(title.split()) < _SHORTEST_NAME
+    )
 
 
 def _is_crossed(head: Block) -> bool:

@@ -21,13 +21,14 @@ from kb.schema import (
     Verdict,
     canonical_verdict,
     field_verdict,
+    label_kind,
     outcome_verdict,
     type_of_place,
 )
 from kb.text import numbers_in, sentences_of
 from kb.text.reports import ReportKind, report_of
 from kb.trail.facts import Facts
-from kb.trail.outline import passages_of
+from kb.trail.outline import passages_between, passages_of
 from kb.trail.page_facts import place_named
 from kb.trail.reported import report_in
 from kb.trail.verdicts import labelled_verdict
@@ -82,6 +83,8 @@ ADVICE = re.compile(
 )
 # More words in front of a colon are a sentence.
 _LONGEST_NAME, _LONGEST_LEAD = 6, 9
+# A heading of fewer words may only say that it tells the outcome.
+_SHORTEST_TITLE = 3
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
 # What parts a name from what is said of it.
 _MARKS = (": ", "：", " — ", " – ", " - ", "——")
@@ -164,6 +167,20 @@ def gives_figure(text: str, claim: str) -> bool:
     return is_try and (len(figures) > 1 or any(n.unit or n.signed for n in figures))
 
 
+def subject_at(page: Page, line: int) -> str:
+    """What a section that begins on a line is about: its title, or where that only says that it tells the outcome, the nearest above that says more."""
+    above, level = [s for s in page.sections if s.start <= line], 9
+    for section in reversed(above):
+        title, is_upper = section.title, 0 < section.level < level
+        level = min(level, section.level)
+        tells_outcome = label_kind(title) == "outcome" or (
+            place_named(title) == "verdict" and len(title.split()) < _SHORTEST_TITLE
+        )
+        if is_upper and not tells_outcome:
+            return title
+    return page.title
+
+
 def title_above(page: Page, anchor: str, claim: str) -> str:
     """The title of its section for a claim that begins with a figure, and names nothing by itself."""
     titles = (s.title for s in page.sections if s.anchor == anchor and s.level > 1)
@@ -219,6 +236,12 @@ def prose_of(document: Document, lines: range) -> str:
         for b in document.between(lines.start, lines.stop)
         if b.kind == "paragraph"
     )
+
+
+def behind_reason(document: Document, lines: range) -> str:
+    """What an item of labelled paragraphs says behind its last label of a reason."""
+    passages = reversed(passages_between(document.text, lines))
+    return next((readable(p.behind) for p in passages if p.label.startswith(REASONS)), "")
 
 
 def entry_of(document: Document, at: int) -> str:

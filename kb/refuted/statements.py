@@ -25,9 +25,9 @@ from kb.refuted.statement import (
     CROSSES,
     LONGEST,
     MOST,
-    REASONS,
     RunAim,
     Statement,
+    behind_reason,
     entry_of,
     gives_figure,
     is_named,
@@ -38,6 +38,7 @@ from kb.refuted.statement import (
     prose_of,
     reports_failure,
     statement_in,
+    subject_at,
     tells_results,
     title_above,
     titled_failure,
@@ -141,16 +142,20 @@ def _judged(page: Page, text: str) -> Iterator[Statement]:
     document = document_of(text)
     heads = lambda b: [c.plain for row in b.rows[:1] for c in row.cells]  # noqa: E731
     claims = lambda b: any(map(CLAIM_HEAD.match, heads(b)))  # noqa: E731
+    # A claim whose measurement was invalid may hold.
+    valid = lambda s: Verdict.INVALID not in map(outcome_verdict, s.text.split(" · ")[1:])  # noqa: E731
     judges = lambda b: claims(b) or not KEPT_HEADS.isdisjoint(map(str.lower, heads(b)))  # noqa: E731
-    fails = (any(titled_failure(b.plain)) for b in document.of("heading"))
+    fails = lambda s: reports_failure(s.text)  # noqa: E731
+    declared = (any(titled_failure(b.plain)) for b in document.of("heading"))
     # Most pages have neither, and need not be parted.
-    for part in parts_of(page, document) if any(fails) or any(map(judges, document.blocks)) else ():
+    read = any(declared) or any(map(judges, document.blocks))
+    for part in parts_of(page, document) if read else ():
         if because := _behind_title(document, part):
             yield _declared(page, part, because)
         for block in map(document.blocks.__getitem__, part.places):
             if judges(block):
                 rows = table_failures(page, block, part.anchor, "", judged=True)
-                yield from (s for s in rows if claims(block) or reports_failure(s.text))
+                yield from filter(valid if claims(block) else fails, rows)
 
 
 def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:
@@ -186,7 +191,7 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         if part.kind == "item":
             prose = prose_of(document, part.lines[1:])[:400]
             about = part.lines, part.anchor, prose, part.mode
-            why = _behind_reason(document, part)
+            why = behind_reason(document, part.lines)
             reported = [*_item(page, *about, subject=part.title, because=why)]
         elif part.kind == "section" and notes:
             tells_outcome = label_kind(part.title) == "outcome"
@@ -206,7 +211,7 @@ def _of_block(
     """A table; an item of a list of failures, or struck by a cross; of an owner's notes any entry that reports one."""
     block, entry = document.blocks[at], entry_of(document, at)
     lines, crossed = range(block.line, block.stop), entry[:8].lstrip("* ").startswith((*CROSSES,))
-    is_list, within = part.kind == "list", part.kind in ("item", "inside")
+    is_list = part.kind == "list"
     if block.rows:
         yield from table_failures(page, block, part.anchor, part.mode if is_list else "")
     elif not entry or part.kind == "closed" and not crossed:
@@ -221,12 +226,23 @@ def _of_block(
         where, rest = (page, lines, part.anchor), entry.removeprefix(name)
         yield from _item(*where, rest, part.mode * is_list, subject=name.rstrip(" .。"))
     elif mentions:
-        # Below an item of a list only what moves a lever of its own is another.
-        own = lambda s: any(m.value and m.is_moved for m in moves_in(s.text))  # noqa: E731
-        # What stands behind a label of every section is said of what the section names.
-        subject = part.title * (block.line in fields) * (not within)
-        reported = _reported(page, lines, part.anchor, entry, subject=subject)
-        yield from filter(own, reported) if within else reported
+        yield from _beside(page, lines, part, entry, is_field=block.line in fields)
+
+
+def _beside(
+    page: Page, lines: range, part: ListPart, entry: str, *, is_field: bool
+) -> Iterator[Statement]:
+    """What an entry of an owner's notes that is no item of a list of failures reports."""
+    label, _, says = entry.partition(":")
+    is_outcome = label_kind(label) == "outcome"
+    if part.kind in ("item", "inside", "list"):
+        # In such a list only what moves a lever of its own is another.
+        reported = _reported(page, lines, part.anchor, entry)
+        yield from (s for s in reported if any(m.value and m.is_moved for m in moves_in(s.text)))
+    elif not (is_outcome and is_pending(says)):
+        # What stands behind a label of every section, or of an outcome, is said of what the section names.
+        subject = subject_at(page, part.lines.start) * (is_field or is_outcome)
+        yield from _reported(page, lines, part.anchor, entry, subject=subject)
 
 
 def _led(page: Page, document: Document, block: Block, part: ListPart) -> Iterator[Statement]:
@@ -249,7 +265,7 @@ def _section(page: Page, document: Document, part: ListPart) -> tuple[list[State
         lines = range(lines.start, held[0].stop if held else lines.stop)
     elif sum(b.kind == "paragraph" for b in held) != 1:
         return [], 0
-    subject = page.title if label_kind(title) == "outcome" else title
+    subject = subject_at(page, part.lines.start)
     prose, whole = prose_of(document, lines[1:]), subject == title
     reported = [*_reported(page, lines, part.anchor, prose, subject=subject, whole=whole)]
     return reported, lines.stop if reported or "?" in title else 0
@@ -258,7 +274,8 @@ def _section(page: Page, document: Document, part: ListPart) -> tuple[list[State
 def _declared(page: Page, part: ListPart, because: str) -> Statement:
     """A section as a statement: what failed is its title."""
     # What it goes on to say speaks of much else.
-    because, about = " ".join(sentences_of(readable(because))[:2]), part.title
+    because = " ".join(sentences_of(readable(because))[:2])
+    about = subject_at(page, part.lines.start)
     return replace(
         statement_in(
             page,
@@ -297,12 +314,6 @@ def _behind_label(document: Document, part: ListPart) -> str:
             )
             return (prose_of(document, behind) or p.text) * bool(failed)
     return ""
-
-
-def _behind_reason(document: Document, part: ListPart) -> str:
-    """What an item of labelled paragraphs says behind its last label of a reason."""
-    passages = reversed(passages_between(document.text, part.lines))
-    return next((readable(p.behind) for p in passages if p.label.startswith(REASONS)), "")
 
 
 def _reported(

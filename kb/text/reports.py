@@ -22,11 +22,11 @@ _THEM = r"(?: (?:it|them|that|this))?"
 _OF_NO_USE = (
     rf"\b(?:(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
     rf"(?:any )?(?:faster|better|smaller)|worth)\w*|did{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|not worth (?:it|the)\b|"
-    r"(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
+    r"(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved|beats?|beaten)\b|\bunderperform(?:s|ed)\b|"
     r"no (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better|advantage|payoff|upside)\b|(?:an? |total |complete )(?:disappointment|dead weight|dead end|mistake|wash|net loss|waste|failure|flop|dud|step back(?:ward)?s?|non-starter)\b|l(?:ost|oses|osing) (?:out )?to (?:the|our|a|an|plain)\b|(?:ate|eats|cancel(?:l?ed|s)|outweigh(?:ed|s)|swallow(?:ed|s)) (?:up )?(?:everything|any|all|the|every|whatever|most)\b|within (?:[\w-]+ )?(?:variance|error bars?|jitter|the margin)\b|"
     r"(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|nothing (?:chang|gain|mov)\w+|"
     r"without (?:any )?(?:effect|gain|benefit|improvement|success)\b|(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
-    r"(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
+    r"(?<!no )(?<!zero )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
     r"costs? (?:us )?[\d.]+ ?(?:%|pp\b)|too (?:slow|costly|expensive)\b|(?:is|are) (?:worse|slower)\b|(?:worse|weaker) than\b|[\d.]{1,12} ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|took (?:twice|\w+ times) as long\b)|"
     r"^\W*no change\b|(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bso no(?=\W*$)"
@@ -36,7 +36,7 @@ _OLD = r"(?:default|baseline|control|current|existing|old|original|previous|ship
 _NOT_TAKEN = (
     rf"\b(?:(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
     rf"(?<!new ){_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is (?:kept|preferable|better|faster|superior)|does not need|wins|won)\b|"
-    r"(?:not|never|no|none|won['’]t)(?: going to)?(?: be(?:ing)?| was| were)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl(?:ed|ing))\w*)"
+    r"(?:not|never|no|none|won['’]t)(?: going to)?(?: be(?:ing)?| was| were)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl(?:ed|ing))\w*\b(?! (?:need|requir|conflict)))"
 )
 # What is done is of no use: of an action, or of what stands where something tried is spoken of.
 _USELESS = (
@@ -56,8 +56,8 @@ _TAKEN_BACK = (
 # What went wrong; of something that was tried only where the text says so otherwise.
 _WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|(?<!no )(?<!none )(?<!0 )failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
 # It is done, or in use.
-_DONE = r"✅|✔|\b(?:done\b(?! (?:it|this|that))|(?:rolled out|shipped|merged|adopted|landed|works now)\b)|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
-_IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )fixed(?! \w)|solved|supersed\w+|upgraded)\b"
+_DONE = r"✅|✔|\b(?:done\b(?! (?:it|this|that))|(?:rolled out|shipped|merged|adopted|landed(?! (?:below|above|at|between|within|near|around|short)\b)|works now)\b)|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
+_IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|(?:stay|stick)(?:s|ing)? with (?:it|them|this)\b|has stayed|kept|keeping it|in (?:production|use)|(?<!a )(?<!-)fixed(?! \w|-)|solved|supersed\w+|upgraded)\b"
 _OF_USE = r"\b(?:(?:was|is) an? (?:\w+ )?win|works|worked|beats|outperforms|the best|helped|improved|paid off|good|gone down|better|faster)\b"
 _UNTRIED = (
     r"\b(?:(?<!could )(?<!can )(?<!did )(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
@@ -69,10 +69,10 @@ _BEFORE_IT = (
     r"(?!.*(?:;|\b(?:after|now|but|yet|then|since|instead|got|reached|missed)\b))"
 )
 # What nothing became is no failure ("no stage got slower").
-_NOT_WORSE = r"\b(?:no|none|neither|nothing) (?:[\w-]+ ){0,3}?(?:(?:got|was|were|is|are|ran|became|grew) (?:any )?(?:slower|worse)|regressed|crashed|broke|failed|degraded|worsened)\b"
+_NOT_WORSE = r"\b(?:no|none|neither|nothing|zero) (?:[\w-]+ ){0,3}?(?:(?:got|was|were|is|are|ran|became|grew) (?:any )?(?:slower|worse)|regressed|crashed|broke|failed|degraded|worsened)\b"
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = (
-    r"^\W*(?:if|when|unless|where|wenn|si|do not|don['’]t|never)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
+    r"^\W*(?:if|when|unless|where|wenn|si|do not|don['’]t|never)\b|\b(?:would|might|may|could be|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
     r"^\W*+[^.:–—]{2,40}?[\s*]*[:–—-]\s*an? \w+ (?:that|which|of|for|where)\b"
 )
 
@@ -90,7 +90,8 @@ def _words(*notions: str) -> list[str]:
 def _stems(*notions: str) -> str:
     spaced = "|".join(w for w in _words(*notions) if w[0] <= _UNSPACED)
     # A participle that is inflected before a noun ("verworfene Ansätze") names things and reports nothing.
-    spaced = rf"(?<![^\W_])(?:{spaced})(?!(?<=[nt])e[nrms]?\b)"
+    denials = "".join(f"(?<!{word} )" for word in languages.DENIALS)
+    spaced = rf"(?<![^\W_]){denials}(?:{spaced})(?!(?<=[nt])e[nrms]?\b)"
     before, behind = languages.DENIED_IN.split(), languages.DENIED_BEHIND.replace(" ", "|")
     unspaced = "|".join(w for w in _words(*notions) if w[0] > _UNSPACED)
     denied = "".join(f"(?<!{word})" for word in before)
