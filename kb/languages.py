@@ -115,6 +115,7 @@ LABELS: Mapping[str, str] = {
     "mechanism": "mechanismus wirkweise begründung mécanisme mecanismo meccanismo механизм 机制 機制 原理 仕組み 메커니즘",
     "predicted signal": "erwartung vorhersage attendu prédiction esperado predicción previsione ожидание 预期 預期 予測 예상",
     "falsification criterion": "abbruchkriterium widerlegt-wenn critère criterio критерий 判据 反証条件 기준",
+    "experiment": "versuch expérience essai experimento ensayo esperimento эксперимент опыт 实验 實驗 実験 실험",
     "verdict": "fazit urteil verdikt entscheidung besluit oordeel verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 判断 決定 판정 결정",
     "result": "ergebnis résultat resultado risultato resultaat результат 结果 結果 결과",
     "reason": "grund raison motivo razón razão ragione reden причина 原因 理由 이유",

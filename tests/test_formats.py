@@ -12,7 +12,7 @@ from kb.formats import registry
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import located
 from kb.formats.summary import summary, to_json, to_text
-from kb.run.record import Lever, Metric, Run
+from kb.run.record import Lever, Metric, Outcome, Run
 
 TAB = "\t"
 
@@ -1431,3 +1431,32 @@ def test_a_row_of_a_leaderboard_that_nothing_names_is_no_run(log):
     rows = "| 1 | 18 | 9.0 | tile |\n| 2 | 0 | 7.0 | base |\n| Total | | 16.0 | |\n"
     said = told(log("leaderboard.md", f"# Leaderboard\n\n| rank | exp | accuracy | desc |\n|---|---|---|---|\n{rows}"))
     assert (said["runs"], said["kept"], said["best"]["value"]) == (2, 2, 9.0)
+
+
+def test_what_is_called_an_experiment_beside_a_sentence_on_it_is_a_run_and_the_hours_of_a_day_are_no_durations(log):
+    rows = (("12:38", "Step to +5 cm", "came back within 1.75 s, parameters frozen"), ("15:22", "Kp of 11", "goes back to the middle, in the right direction"), ("15:28", "Kp of 14", "swings back unacceptably, not adopted"))
+    lines = [f"| {' | '.join(row)} |" for row in (("time", "experiment", "conclusion"), ("---",) * 3, *rows)]
+    runs = runs_of(log("notes.md", "# Index\n\n" + "\n".join(lines) + "\n"))
+    assert [r.description for r in runs] == [what for _, what, _ in rows] and not any(r.primary for r in runs)
+    assert [r.outcome for r in runs] == [None, None, Outcome.DISCARDED]
+    chinese = [("时间", "实验", "结论"), ("---",) * 3, *((day, what, "球在一秒内持续回到中间，方向正确，参数冻结。") for day, what in (("12:38", "联合静态回中"), ("现场后续", "重复性")))]
+    assert len(runs_of(log("index.md", "# 索引\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in chinese) + "\n"))) == 2
+    short = [("experiment", "result"), ("---",) * 2, ("Tiling", "see below"), ("Prefetch", "see there")]
+    assert not runs_of(log("short.md", "# Index\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in short) + "\n"))
+
+
+def test_columns_that_blanks_hold_apart_are_a_table_where_rows_have_figures(log):
+    trials = "Running 3 trials\n\n number    state val_acc    lr\n      0 COMPLETE  0.7800  3e-4\n      1   PRUNED  0.5094  1e-4\n      2 COMPLETE  0.8672  2e-3\n\nBest trial: 2\n"
+    runs = runs_of(log("search.txt", trials))
+    assert [(r.label, r.status, r.primary, r.value) for r in runs] == [("0", "COMPLETE", "val_acc", 0.78), ("1", "PRUNED", "val_acc", 0.5094), ("2", "COMPLETE", "val_acc", 0.8672)]
+    frame = "  batch      lr  val_loss\n0    16  0.0010     3.412\n1    32  0.0010     3.398\n2    32  0.0005     3.455\n"
+    assert [(r.value, r.origin.line) for r in runs_of(log("frame.txt", frame))] == [(3.412, 2), (3.398, 3), (3.455, 4)]
+    for name, text in (("steps.txt", "epoch  loss  acc\n1  0.9  0.5\n2  0.8  0.55\n3  0.7  0.6\n"), ("words.txt", "a  b  c\n" + "so  it  goes\n" * 9)):
+        assert not runs_of(log(name, text))
+
+
+def test_a_figure_alone_below_a_row_of_figures_continues_no_text(log):
+    path = log("grid.csv", "warps,stages,gflops\n1,16,30548.5\n27359\n31529.1\n2,16,34635\n34516.9\n57494.4\n4,16,21418.9\n")
+    events = [*located(path, "auto").events(Ask())]
+    assert [e.value for e in events if isinstance(e, Run)] == [30548.5, 34635, 21418.9]
+    assert [e.line for e in events if isinstance(e, Remark) and "no row" in e.kind] == [3, 4, 6, 7]

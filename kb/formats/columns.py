@@ -261,7 +261,8 @@ def role_of(column: LogColumn) -> ColumnRole:
         return "metric" if known and "speedup" in words_of(column.name) else "delta"
     if not column.headed:
         return _role_of_cells(column)
-    if known and key not in REASON or is_aim(key) and (numeric or not filled):
+    measured = not filled or any(map(quantity_of, filled))
+    if known and measured and key not in REASON or is_aim(key) and (numeric or not filled):
         return "metric"
     if is_setting(column.name) and not _grows(column):
         return "lever"
@@ -277,6 +278,9 @@ def _grows(column: LogColumn) -> bool:
     return not named and column.numeric and len({*column.filled}) == len(column.filled) > 2
 
 
+_HOUR = re.compile(r"\d{1,2}:\d\d")
+
+
 def _marking_role(column: LogColumn) -> ColumnRole | None:
     """Role of a column that marks a run: its rank, time, number or code; None where it does not."""
     key, words = column.key, key_words(column.name)
@@ -287,7 +291,10 @@ def _marking_role(column: LogColumn) -> ColumnRole | None:
     undated = key in _TIME and not moments or key in DAYS
     # `3 Feb` is a day, not three of anything.
     counted = column.numeric and (words & DAYS or key == "day") and not direction_of(column.name)
-    if any(moments) and (day or clock and all(moments)) or undated or counted:
+    # Durations go up and down, the hours of a day up.
+    hours = [c.zfill(5) for c in column.filled if _HOUR.fullmatch(c)]
+    daily = clock and len(column.filled) == len({*hours}) > 2 and hours == sorted(hours)
+    if any(moments) and (day or clock and all(moments)) or undated or counted or daily:
         return "time"
     if key in _ID and (key != "experiment" or column.numeric):
         return "id"

@@ -36,6 +36,7 @@ from kb.formats.reading import (
 from kb.run.direction import Direction, direction_from, direction_of, is_resource, word_set
 from kb.run.record import Outcome, Run
 from kb.run.status import COMPARED, status_words
+from kb.schema import label_kind
 
 _STEPS = word_set("step epoch global_step")
 # Figures that explain a result rather than being it.
@@ -89,7 +90,9 @@ class RecordTable:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """What the fields of a table are, by name (an empty one: there is none); `doubt` where others could be the primary metric."""
+    """What the fields of a table are, by name (an empty one: there is none); `doubt` where others could be the primary metric. `narrated`:
+    what is called an experiment stands beside a sentence on what it came to.
+    """
 
     roles: Mapping[str, ColumnRole]
     statuses: tuple[str, ...] = ()
@@ -100,6 +103,7 @@ class RecordLayout:
     search: bool = False
     decided: bool = False
     tells: bool = True
+    narrated: bool = False
     wins: Mapping[str, Outcome] = field(default_factory=dict)
     doubt: str = ""
     inferred: str = ""
@@ -123,6 +127,10 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     columns = {n: LogColumn(n, [r.get(n, "") for r in sample], table.headed) for n in names}
     weights = {n: status_weight(c) for n, c in columns.items() if n not in table.roles}
     statuses = sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n])
+    called = any(c.key in RUNS for c in columns.values())
+    spoken = {n for n, c in columns.items() if label_kind(c.key) == "outcome" and _in_sentences(c)}
+    # Sentences that decide nothing are what came of it, and no statuses.
+    statuses = [n for n in statuses if n not in spoken or columns[n].outcomes & DECIDED]
     if table.others:
         statuses = [n for n, role in table.roles.items() if role == "status" and n in columns]
     deciding = [columns[n] for n in statuses[:1]]
@@ -146,6 +154,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         way = stated_way(stated.prose)
     direction, source = ask.way(primary, unit=unit, stated=replace(stated, direction=way))
     settings = any(n.startswith("params_") for n in roles)
+    narrated = called and bool(spoken)
     return RecordLayout(
         roles,
         tuple(statuses),
@@ -155,9 +164,10 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         source,
         table.search or settings and "rank" not in roles.values() and not decided,
         decided or bool(wins),
-        bool(table.others or ledger)
+        bool(table.others or ledger or narrated)
         or _tells(columns, roles, statuses, headed=table.headed)
         and not _contradict([columns[n] for n in statuses]),
+        narrated,
         wins,
         doubt if primary and others else "",
         ends=frozenset(n for n in statuses if columns[n].ends),
@@ -269,6 +279,14 @@ def _is_marked(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]
             for n, c in columns.items()
         )
     )
+
+
+def _in_sentences(column: LogColumn) -> bool:
+    """Whether most cells say more than the words of a status do; in Chinese or Japanese a sign is as good as two or three letters."""
+    return 2 * sum(len(c.encode()) > _STATUS_BYTES for c in column.filled) > len(column.cells) > 1
+
+
+_STATUS_BYTES = 24
 
 
 def stated_way(text: str) -> Direction | None:

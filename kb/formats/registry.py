@@ -174,6 +174,7 @@ def detected(path: Path) -> Located:
 def outcome_count(format_: LogFormat, path: Path) -> int:
     """How many runs of a log a format reads that say what came out of them, be it in words."""
     runs = [e for e in format_.read(path, Ask()) if isinstance(e, Run)]
-    spoken = [any(part_of(name) == "result" for name, _ in r.notes) for r in runs]
+    words = {"result", "reason"}
+    spoken = [bool(r.reason) or any(part_of(n) in words for n, _ in r.notes) for r in runs]
     stated = (r.value is not None or r.outcome not in (None, Outcome.OTHER) for r in runs)
     return sum(map(max, stated, spoken))

@@ -108,6 +108,8 @@ def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) 
     change = any(key_of(n) in {*DAYS, "change"} for n in layout.roles)
     if (status or change or "time" in roles) and "text" in roles and 2 * figures >= len(records):
         return True
+    if layout.narrated:
+        return True
     numbered = bool(roles & {"id", "rank"})
     if layout.statuses and layout.tells:
         marked = not any(c.isalnum() for r in records for c in r.cells[layout.statuses[0]])

@@ -177,8 +177,8 @@ def _records(
         if row:
             yield from [record] if record else []
             record = Record(line, dict(zip(names, row, strict=True)))
-        elif record and len(cells) < 3:
-            # Only what is no row of another writer continues a text.
+        elif record and len(cells) < 3 and any(texts):
+            # Only what is no row of another writer continues a text, and no figure has one.
             before = record.cells[text]
             joined = f"{before} {' '.join(cells)}".strip() if len(before) < 4000 else before
             record = Record(record.line, {**record.cells, text: joined})
