@@ -121,6 +121,7 @@ LABELS: Mapping[str, str] = {
     "reason": "grund raison motivo razón razão ragione reden причина 原因 理由 이유",
     "status": "stand état statut estado stato статус 状态 狀態 ステータス 상태",
     "date": "datum fecha data дата 日期 日付 날짜",
+    "summary": "zusammenfassung kurzfassung kurz-gesagt résumé en-bref resumen resumo riassunto samenvatting резюме итог 摘要 总结 總結 概要 要約 まとめ 요약",
     "title": "titel titre título titolo название 标题 標題 タイトル 제목",
     "tags": "schlagworte étiquettes etiquetas теги 标签 標籤 タグ 태그",
 }

@@ -330,3 +330,8 @@ def test_a_verdict_for_each_hypothesis_is_that_of_the_page_where_all_agree(verdi
 def test_what_is_weaker_than_the_rest_and_what_had_no_positive_effect_failed():
     for text in ("Consistently weaker than the heap; catastrophic on small models.", "比前一版还低，注入没有起到正面作用。"):
         assert report_in(text, is_try=True)[0] == "failed"
+
+
+@pytest.mark.parametrize(("said", "verdict"), [("close negative", Verdict.REFUTED), ("Clear win", Verdict.SUPPORTED), ("CLOSE NEGATIVE. Nothing is left of it.", Verdict.REFUTED), ("to merge", None), ("not negative", None), ("ready soon", None)])
+def test_two_words_say_last_how_it_came_out(said, verdict):
+    assert outcome_verdict(said) == verdict

@@ -328,6 +328,18 @@ def test_a_page_of_several_tries_is_no_run(body, kind):
     assert read(f"# Notes\n\n{body}", "wiki/docs/log-of-speed.md").type == kind
 
 
+@pytest.mark.parametrize(("heading", "says", "kind"), [
+    ("TL;DR", "**VERDICT: CLOSE NEGATIVE.** It loses ground where it matters.", "experiment"),
+    ("1. Zusammenfassung (Mai)", "**Urteil: verworfen.** Es kostet mehr als es bringt.", "experiment"),
+    ("Data", "**VERDICT: CLOSE NEGATIVE.** It loses ground where it matters.", "page"),
+    ("TL;DR", "It is about centroids and what they cost.", "page"),
+])
+def test_what_a_page_says_in_short_stands_at_its_head(heading, says, kind):
+    """A verdict further down may be about a part of it."""
+    table = "| set | before | after |\n|---|---|---|\n| a | 4 | 3 |\n| b | 5 | 4 |\n"
+    assert read(f"# Centroids with a fallback\n\n## {heading}\n\n{says}\n\n## Sets\n\n{table}", "wiki/evidence/centroids.md").type == kind
+
+
 def test_a_readme_of_a_language_is_a_readme():
     assert read(f"# Notes\n\n{TRIES[0]}", "wiki/README.ko.md").type == read(f"# Notes\n\n{TRIES[0]}", "wiki/README.md").type == "index"
 

@@ -261,8 +261,7 @@ def role_of(column: LogColumn) -> ColumnRole:
         return "metric" if known and "speedup" in words_of(column.name) else "delta"
     if not column.headed:
         return _role_of_cells(column)
-    measured = not filled or any(map(quantity_of, filled))
-    if known and measured and key not in REASON or is_aim(key) and (numeric or not filled):
+    if _is_measured(column):
         return "metric"
     if is_setting(column.name) and not _grows(column):
         return "lever"
@@ -278,7 +277,18 @@ def _grows(column: LogColumn) -> bool:
     return not named and column.numeric and len({*column.filled}) == len(column.filled) > 2
 
 
-_HOUR = re.compile(r"\d{1,2}:\d\d")
+def _is_measured(column: LogColumn) -> bool:
+    """Whether it is named as what is measured, and holds a figure where it holds anything."""
+    if direction_of(column.name) and column.key not in REASON:
+        return not column.filled or any(map(quantity_of, column.filled))
+    return is_aim(column.key) and (column.numeric or not column.filled)
+
+
+def _grow_as_hours(column: LogColumn) -> bool:
+    """Whether it holds hours of one day, which go up (09:40, 12:38); durations go up and down."""
+    pairs = (c.partition(":")[::2] for c in column.filled)
+    hours = [(int(h), int(m)) for h, m in pairs if h.isdecimal() and m.isdecimal()]
+    return len(column.filled) == len({*hours}) > 2 and hours == sorted(hours)
 
 
 def _marking_role(column: LogColumn) -> ColumnRole | None:
@@ -291,9 +301,7 @@ def _marking_role(column: LogColumn) -> ColumnRole | None:
     undated = key in _TIME and not moments or key in DAYS
     # `3 Feb` is a day, not three of anything.
     counted = column.numeric and (words & DAYS or key == "day") and not direction_of(column.name)
-    # Durations go up and down, the hours of a day up.
-    hours = [c.zfill(5) for c in column.filled if _HOUR.fullmatch(c)]
-    daily = clock and len(column.filled) == len({*hours}) > 2 and hours == sorted(hours)
+    daily = clock and _grow_as_hours(column)
     if any(moments) and (day or clock and all(moments)) or undated or counted or daily:
         return "time"
     if key in _ID and (key != "experiment" or column.numeric):

@@ -127,10 +127,8 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     columns = {n: LogColumn(n, [r.get(n, "") for r in sample], table.headed) for n in names}
     weights = {n: status_weight(c) for n, c in columns.items() if n not in table.roles}
     statuses = sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n])
-    called = any(c.key in RUNS for c in columns.values())
-    spoken = {n for n, c in columns.items() if label_kind(c.key) == "outcome" and _in_sentences(c)}
-    # Sentences that decide nothing are what came of it, and no statuses.
-    statuses = [n for n in statuses if n not in spoken or columns[n].outcomes & DECIDED]
+    narrated = _narrated(columns)
+    statuses = [n for n in statuses if n not in narrated or columns[n].outcomes & DECIDED]
     if table.others:
         statuses = [n for n, role in table.roles.items() if role == "status" and n in columns]
     deciding = [columns[n] for n in statuses[:1]]
@@ -154,7 +152,6 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         way = stated_way(stated.prose)
     direction, source = ask.way(primary, unit=unit, stated=replace(stated, direction=way))
     settings = any(n.startswith("params_") for n in roles)
-    narrated = called and bool(spoken)
     return RecordLayout(
         roles,
         tuple(statuses),
@@ -167,7 +164,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
         bool(table.others or ledger or narrated)
         or _tells(columns, roles, statuses, headed=table.headed)
         and not _contradict([columns[n] for n in statuses]),
-        narrated,
+        bool(narrated),
         wins,
         doubt if primary and others else "",
         ends=frozenset(n for n in statuses if columns[n].ends),
@@ -281,12 +278,17 @@ def _is_marked(columns: Mapping[str, LogColumn], roles: Mapping[str, ColumnRole]
     )
 
 
-def _in_sentences(column: LogColumn) -> bool:
-    """Whether most cells say more than the words of a status do; in Chinese or Japanese a sign is as good as two or three letters."""
-    return 2 * sum(len(c.encode()) > _STATUS_BYTES for c in column.filled) > len(column.cells) > 1
-
-
+# More than the words of a status take; in Chinese or Japanese a sign is as good as two or three letters.
 _STATUS_BYTES = 24
+
+
+def _narrated(columns: Mapping[str, LogColumn]) -> set[str]:
+    """Columns whose sentences say what came of what another one calls an experiment."""
+    if not any(c.key in RUNS for c in columns.values()):
+        return set()
+    outcomes = (c for c in columns.values() if label_kind(c.key) == "outcome")
+    longer = {c.name: sum(len(x.encode()) > _STATUS_BYTES for x in c.filled) for c in outcomes}
+    return {n for n, count in longer.items() if 2 * count > len(columns[n].cells) > 1}
 
 
 def stated_way(text: str) -> Direction | None:

@@ -17,6 +17,7 @@ from kb.schema import (
     Finding,
     calls_run,
     heading_kind,
+    in_short,
     label_kind,
     names_run,
     outcome_verdict,
@@ -219,8 +220,13 @@ def _tries_in(document: Document) -> Counter[int]:
 
 
 def _head(outer: list[Block]) -> Iterator[Block]:
-    """What stands before a page's first section."""
-    return takewhile(lambda b: b.kind != "heading" or b.level < 2, outer)
+    """What stands before a page's first section, and in this where it says in short what the page says."""
+    opened = 0
+    for block in outer:
+        opened += block.kind == "heading" and block.level > 1
+        if opened > 1 or opened and block.kind == "heading" and not in_short(block.plain):
+            return
+        yield block
 
 
 def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured: bool) -> bool:

@@ -364,6 +364,19 @@ def label_kind(label: str) -> str:
     return _LABEL_KINDS.get(label.partition(" (")[0].strip(" *_").lower(), "")
 
 
+_SHORT = {
+    *"tl;dr,tldr,tl dr,summary,executive summary,in short,in brief,at a glance,bottom line".split(
+        ","
+    ),
+    *spellings(languages.LABELS, "summary"),
+}
+
+
+def in_short(title: str) -> bool:
+    """Whether a section of this heading says in short what its page says ("TL;DR", "1. Summary (2026-05)")."""
+    return title.strip(" *_#.0123456789:：").partition(" (")[0].lower() in _SHORT
+
+
 @lru_cache(maxsize=4096)
 def heading_kind(title: str) -> str:
     """The kind of label with which a heading begins ("Hipótesis bajo test", "Results"); empty for any other."""

@@ -223,8 +223,16 @@ def outcome_verdict(raw: str) -> Verdict | None:
     # A sentence that begins with the baseline tells what it does.
     if verdict is not Verdict.OTHER and (verdict is not Verdict.BASELINE or opening.count(" ") < 2):
         return verdict
-    worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
-    return worded or (None if _IN_LIFE.match(opening) else marked)
+    return _worded(opening) or (None if _IN_LIFE.match(opening) else marked)
+
+
+def _worded(opening: str) -> Verdict | None:
+    """Verdict of the word with which a clause begins; of two words, of the last ("close negative"), unless that is yet to be done ("to merge")."""
+    first, _, last = opening.partition(" ")
+    begun = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
+    if begun or first in languages.DENIALS or last in _DONE_WITH:
+        return begun
+    return next((v for pattern, v in _OUTCOMES if pattern.fullmatch(last)), None)
 
 
 # What answers a question that a name asks ("kept: no").

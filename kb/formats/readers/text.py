@@ -102,13 +102,9 @@ def tables_of(path: Path) -> list[RecordTable]:
 def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) -> bool:
     """Whether the layout of all tables of one header is that of runs; `loose` accepts rows without numbers where a delta stands."""
     roles, aim, status = set(layout.roles.values()), layout.primary, records[0].status
-    # A result in words is one of runs where it measures, and rows are changes, dated, or their heading says what became of them.
-    results = [n for n in layout.roles if part_of(n) == "result"]
-    figures = sum(any(map(str.isdigit, r.cells[n])) for n in results[:1] for r in records)
     change = any(key_of(n) in {*DAYS, "change"} for n in layout.roles)
-    if (status or change or "time" in roles) and "text" in roles and 2 * figures >= len(records):
-        return True
-    if layout.narrated:
+    worded = (status or change or "time" in roles) and "text" in roles
+    if layout.narrated or worded and _measures_in_words(layout, records):
         return True
     numbered = bool(roles & {"id", "rank"})
     if layout.statuses and layout.tells:
@@ -131,6 +127,13 @@ def tells_runs(layout: RecordLayout, records: Sequence[Record], *, loose: bool) 
     described = "text" in roles or numbered and "lever" in roles or "rank" in roles or called
     proven = numbered or aim and (status or loose)
     return bool(described and proven and (status or evidence))
+
+
+def _measures_in_words(layout: RecordLayout, records: Sequence[Record]) -> bool:
+    """Whether a result in words measures: it is one of runs where rows are changes, dated, or their heading says what became of them."""
+    results = [n for n in layout.roles if part_of(n) == "result"]
+    figures = sum(any(map(str.isdigit, r.cells[n])) for n in results[:1] for r in records)
+    return 2 * figures >= len(records)
 
 
 def tables_of_runs(tables: Sequence[RecordTable], ask: Ask) -> list[RecordTable]:
