@@ -1460,3 +1460,10 @@ def test_a_figure_alone_below_a_row_of_figures_continues_no_text(log):
     events = [*located(path, "auto").events(Ask())]
     assert [e.value for e in events if isinstance(e, Run)] == [30548.5, 34635, 21418.9]
     assert [e.line for e in events if isinstance(e, Remark) and "no row" in e.kind] == [3, 4, 6, 7]
+
+
+@pytest.mark.parametrize(("won", "lost", "kept"), [("Worked", "Did not work", Outcome.KEPT), ("Helped", "Didn’t help", Outcome.KEPT), ("Odd", "Did not work", Outcome.OTHER)])
+def test_what_stands_beside_its_own_denial_was_kept(log, won, lost, kept):
+    rows = "".join(f"| {n} | {what} | {gain}x | {status} |\n" for n, (what, gain, status) in enumerate((("Tile the loop", 1.31, won), ("Prefetch", 0.98, lost), ("Unroll by 4", 1.12, won), ("Huge pages", 1.0, lost)), 1))
+    runs = runs_of(log("tries.md", f"# Log\n\n| # | Change | Speedup | Result |\n|---|---|---|---|\n{rows}"))
+    assert [r.outcome for r in runs] == [kept, Outcome.DISCARDED] * 2

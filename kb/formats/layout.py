@@ -35,7 +35,7 @@ from kb.formats.reading import (
 )
 from kb.run.direction import Direction, direction_from, direction_of, is_resource, word_set
 from kb.run.record import Outcome, Run
-from kb.run.status import COMPARED, status_words
+from kb.run.status import COMPARED, beside_denial, status_words
 from kb.schema import label_kind
 
 _STEPS = word_set("step epoch global_step")
@@ -138,6 +138,7 @@ def layout_of(table: RecordTable, records: Sequence[Record], *, ask: Ask) -> Rec
     # A ledger of hypotheses confirms some and refutes others; what is supported may be any feature.
     ledger = "refuted" in words and bool(words & {"confirmed", "supported"})
     wins = COMPARED if (ledger or "improved" in words) and not decided else wins
+    wins = beside_denial(words) | wins
     roles = {n: table.roles.get(n) or table.others or role_of(c) for n, c in columns.items()}
     roles |= {x.name: "status" for x in deciding}
     if not table.others:

@@ -1,12 +1,14 @@
 """Statuses as loops write them, in the languages that logs are kept in: what was done with a run. Refuses to call an unknown word a win."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from kb import languages
 from kb.run.direction import word_set
 from kb.run.record import Outcome
 from kb.schema import ADOPTED, UNDONE
+from kb.text import stem
 
 _OUTCOMES = {
     Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping committed committing accept accepted adopt adopting merge merging
@@ -120,6 +122,15 @@ def outcome_of(raw: str) -> Outcome:
         (o for mark, o in MARKS.items() if raw.startswith(mark) or mark == "💥" and mark in raw),
         Outcome.OTHER,
     )
+
+
+def beside_denial(words: Iterable[str]) -> dict[str, Outcome]:
+    """Statuses of one word that others deny: where runs `did_not_work`, those that `worked` were kept."""
+    parts = [word.split("_") for word in words]
+    # `didn't` is written in two.
+    denied = (p for p in parts if len(p) > 1 and not {*_DENIALS, "t"}.isdisjoint(p[:-1]))
+    stems = {stem(p[-1]) for p in denied}
+    return {p[0]: Outcome.KEPT for p in parts if len(p) == 1 and stem(p[0]) in stems}
 
 
 def fault_of(reason: str) -> Outcome | None:
