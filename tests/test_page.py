@@ -322,6 +322,9 @@ TRIES = ("**Hypothesis:** less dispatch.\n\n**Result:** 18 % slower, reverted.\n
     # Each may be labelled in parts, or say in its heading how it came out.
     ("## Inline calls\n\n### Hypothesis\n\nLess dispatch.\n\n### Setting\n\nTwo arms.\n\n### Result: slower\n\n## Pools\n\n### Hypothesis\n\nSmaller.\n\n### Result\n\nFlat.\n", "page"),
     ("## Inline calls — REJECTED\n\n- **Result:** 18 % slower.\n\n## Pools — no gain\n\n- **Result:** 155 MB/s before, 149 MB/s after.\n", "page"),
+    # So it is of several in a table that numbers them, unless its head says how it came out, below a heading of its short form too.
+    ("| # | speed | Result | what |\n|---|---|---|---|\n| 1 | 161 MB/s | rejected | pools |\n| 2 | 109 MB/s | rejected | rings |\n\nThe old one stays.\n", "page"),
+    ("## TL;DR\n\n**Verdict: rejected.** 4 % slower.\n\n| # | gate | Result |\n|---|---|---|\n| 1 | 155 MB/s | failed |\n| 2 | 149 MB/s | passed |\n", "experiment"),
     ("## E1 — Inline calls\n\nIdea: less dispatch.\n\nResult: 18 % slower.\n\n## E2 — Pools\n\nIdea: smaller.\n\nResult: 4 % slower.\n", "page"),
 ])
 def test_a_page_of_several_tries_is_no_run(body, kind):

@@ -963,6 +963,26 @@ def test_a_name_of_a_file_needs_no_apostrophe_and_a_lesson_or_a_remark_beside_a_
     assert [s[3] for s in said(table, "wiki/signs.md")] == ["RS · 4 % slower"]
 
 
+def test_a_row_is_called_by_what_it_tried_and_not_by_its_day_or_a_bare_figure():
+    head = "# Lanes\n\n| N | when | tok/s | gate |\n|---|---|---|---|\n"
+    rows = "| 4 | 2026-03-01 | 37.41 | pass |\n| 8 | 2026-03-02 | 21.55 | FAIL (2 of 8 lanes) |\n| 16 | 2026-03-03 | 26.51 | FAIL (3 of 16) |\n"
+    assert [s[3] for s in said(head + rows, "wiki/lanes.md")] == ["N 8 · FAIL (2 of 8 lanes)", "N 16 · FAIL (3 of 16)"]
+
+
+def test_a_long_heading_that_names_an_anti_pattern_among_others_is_no_list_of_what_was_turned_down():
+    items = "\n\n- a dict: 24.5s -> 17.2s\n- one sine: 4 s -> 3 s\n"
+    assert not said(f"# Speed\n\n## Export of features (export.py) — an anti-pattern of frames, and no matter of the language{items}")
+    assert len(said(f"# Speed\n\n## Anti-patterns{items}")) == 2
+
+
+def test_a_run_is_claimed_by_its_title_where_the_page_opens_with_where_it_starts_from(make_base):
+    opening = "The evaluation is 4 of 10 hours, and two rules of last year hold for it."
+    page_of = "---\ntype: experiment\nverdict: refuted\n---\n# {}\n\n{}\n\n## Results\n\n4 % slower.\n"
+    texts = {"a": ("Sharded evaluation of users", opening), "b": ("Sorted evaluation of users", "Sorting them by their length should save about 3 %."), "c": ("14 March", opening)}
+    claims = {c.evidence[-4]: c.claim for c in cards(make_base({f"wiki/experiments/e/{n}.md": page_of.format(*t) for n, t in texts.items()}))}
+    assert claims == {"a": "Sharded evaluation of users", "b": "Sorted evaluation of users: Sorting them by their length should save about 3 %.", "c": f"14 March: {opening}"}
+
+
 def test_a_claim_of_a_run_whose_measurement_is_invalid_may_hold():
     table = "| Claim | Result | Status |\n|---|---|---|\n| Merging wide tiles | +6.2 | INVALID — a bug |\n| Sorting the rows | +0.1 | REFUTED — slower |\n"
     text = f"---\ntype: experiment\nverdict: supported\n---\n# Correction\n\n## Claims\n\n{table}"

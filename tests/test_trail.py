@@ -804,6 +804,18 @@ def test_a_title_in_which_one_word_of_a_verdict_stands_in_capitals_says_it(title
     assert facts(f"# {title}\n\nTwo more layers.\n", "wiki/experiments/e/004-x.md").verdict.canonical == verdict
 
 
+@pytest.mark.parametrize(
+    ("title", "verdict"),
+    [("Guided knots — A Negative Result", "refuted"), ("Why eigenvectors failed as features", "refuted"), ("Rare callees (deferred)", "inconclusive"), ("Retries of failed jobs", None), ("Guided knots: two ways", None)],
+)
+def test_a_title_may_end_with_how_a_run_came_out_or_ask_why_it_failed(title, verdict):
+    assert facts(f"# {title}\n\nThis tested knots where much varies.\n\n## Conclusion\n\nFor such data an even grid is more important.\n").verdict.canonical == (verdict or "other")
+
+
+def test_a_verdict_may_be_told_in_two_words():
+    assert [facts(f"# Knots\n\n**Verdict:** {v}. Seven of ten.\n").verdict.canonical for v in ("CLOSE NEGATIVE", "not negative")] == ["refuted", None]
+
+
 @pytest.mark.parametrize(("field", "title"), [("variant: merged", "Fused qkv"), ("target: a", "MERGE sort"), ("on_failure: keep", "KEEP alive")])
 def test_what_a_technique_is_called_says_no_outcome_where_the_page_says_one(field, title):
     text = f"---\ntype: experiment\n{field}\n---\n# {title}\n\n## Verdict\n\nRefuted: 3 % slower.\n"

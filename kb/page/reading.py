@@ -195,9 +195,17 @@ def _holds_many(document: Document, *, parted: bool) -> bool:
     """
     for table in document.of("table"):
         heads = {label_kind(c.plain) for c in table.rows[0].cells}
-        if len(table.rows) > 2 and heads >= _BOTH:
+        if len(table.rows) > 2 and (heads >= _BOTH or parted and _numbers_tries(table)):
             return True
     return parted and any(n > 1 for n in _tries_in(document).values())
+
+
+def _numbers_tries(table: Block) -> bool:
+    """Whether a table numbers its rows, and says of several in a column of outcomes how they came out."""
+    head, *rows = ([c.plain for c in row.cells] for row in table.rows)
+    columns = {i for i, h in enumerate(head) if i and label_kind(h) == "outcome"}
+    ended = [r for r in rows if any(map(outcome_verdict, (r[i] for i in columns if i < len(r))))]
+    return len(ended) > 1 and all(r[0].strip("#").isdigit() for r in rows)
 
 
 def _tries_in(document: Document) -> Counter[int]:

@@ -16,7 +16,7 @@ from kb.refuted.intent import Aim, terms_in
 from kb.refuted.moves import Move, Role, difference, pulled, united
 from kb.refuted.naming import subject_of
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
-from kb.refuted.statement import RunAim, Statement, beside_runs
+from kb.refuted.statement import RunAim, Statement, beside_runs, reports_failure
 from kb.run.reasons import percent
 from kb.run.record import Lever
 from kb.schema import BROKEN, FAILED, UNMEASURED, Verdict, place_of, type_of_folder
@@ -186,10 +186,13 @@ def _stem(path: str) -> str:
 def _of_experiment(e: Facts, run: RunAim) -> Card:
     aim = run.aim
     title = subject_of(e.title)
-    first = _claim_in(e.hypothesis)
+    first = "".join(sentences_of(e.hypothesis)[:1]) if e.opens else _claim_in(e.hypothesis)
+    proposes = _PROPOSES.search(first.lower())
+    # How a page opens may tell where it starts from: its title says better what was tried, where it names something.
+    first *= bool(not e.opens or proposes or reports_failure(first) or len(terms_in(title)) < 3)
     # A page that is named after its hypothesis says it once; what proposes nothing may tell of anything.
     same = first.rstrip(".").lower() == title.rstrip(".").lower()
-    alone = same or len(first) >= 30 and _PROPOSES.search(first.lower())
+    alone = same or len(first) >= 30 and proposes and not e.opens
     claim = first if first and alone else f"{title}: {first}" if first else title
     because = " ".join(e.because.split())
     reason = reason_in(because)

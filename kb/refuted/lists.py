@@ -49,8 +49,8 @@ _is_no_list = lru_cache(maxsize=4096)(
         re.IGNORECASE,
     ).search
 )
-# One of another language that is longer is a sentence.
-_LONGEST_HEADING = 7
+# One of another language that is longer is a sentence, and in more words one that was turned down may be anything.
+_LONGEST_HEADING, _LONGEST_OPENING = 7, 11
 # A title of more words names something; more headings than these below one another are no parts of one thing.
 _SHORTEST_NAME, _MOST_PARTS = 5, 100
 
@@ -60,8 +60,10 @@ def mode_of(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     lower = title.lower()
     lists = _FAILED_LIST.search(lower) or _JUDGED_LIST.search(lower)
-    lists = lists or len(lower.split()) < _LONGEST_HEADING and names_failures(lower)
-    if not (lists or _TURNED_DOWN.search(lower)) or _is_no_list(title):
+    words = len(lower.split())
+    lists = lists or words < _LONGEST_HEADING and names_failures(lower)
+    turned_down = words < _LONGEST_OPENING and _TURNED_DOWN.search(lower)
+    if not (lists or turned_down) or _is_no_list(title):
         return ""
     # What else it names ("what failed or is open") may be what an item tells of.
     named = title.partition(" (")[0].replace(" / ", " or ").split(" or ")

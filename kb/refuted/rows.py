@@ -110,9 +110,10 @@ def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int
 
 
 def _shown(cell: str, head: str) -> str:
-    if len(cell) > 4 or cell.strip("0123456789#."):
+    # A figure with a sign or a unit says by itself how it went; a bare one, and a day, does not.
+    if cell.strip("0123456789#.,/-") or cell[:1] == "-":
         return cell
-    return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""
+    return f"{head} {cell}" if head.isalpha() and cell.strip("#").replace(".", "").isdigit() else ""
 
 
 def _has_lost(text: str, mode: str, gained: float | None, *, compared: bool) -> bool:

@@ -361,7 +361,8 @@ _LABEL_KINDS = dict.fromkeys(LABELS["hypothesis"], "hypothesis") | dict.fromkeys
 
 def label_kind(label: str) -> str:
     """`hypothesis` or `outcome` for a label that says what a run claimed or how it came out; empty for any other."""
-    return _LABEL_KINDS.get(label.partition(" (")[0].strip(" *_").lower(), "")
+    name = label.partition(" (")[0].partition("（")[0]
+    return _LABEL_KINDS.get(name.strip(" *_").lower(), "")
 
 
 _SHORT = {

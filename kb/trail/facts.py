@@ -81,7 +81,7 @@ class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
 
     `gain` is what its front matter states that it brought (0.01 is 1 %); `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
-    of a target, so it moves nothing, however it ends. `imported`: made from a line of another loop's log, which its title tells. `rule`: that by which
+    of a target, so it moves nothing, however it ends. `opens`: the hypothesis is only how the page opens, and may tell where it starts from. `imported`: made from a line of another loop's log, which its title tells. `rule`: that by which
     kb gave the verdict of a run that it measured.
     """
 
@@ -118,6 +118,7 @@ class Facts:
     cites: tuple[str, ...] = ()
     commit: str = ""
     account: Account = Account()
+    opens: bool = False
 
     @property
     def order(self) -> tuple[str, int, str]:

@@ -86,7 +86,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         return labels.get(name) or prose_of(own.get(name, ()))
 
     hypothesis = stated("hypothesis") or (facts.slug if " " in facts.slug else "")
-    hypothesis = hypothesis or _opening(lead)
+    opening = "" if hypothesis else _opening(lead)
     mechanism = stated("mechanism")
     reasons = prose_of(own.get("verdict", ()), most=_REASON)
     why = prose_of(own.get("because", ()), most=_REASON)
@@ -118,6 +118,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         facts = replace(facts, decision=facts.decision * stays)
     account = account_of(page, passages)
     how = [p for p in own.get("setup", ()) if not BESIDE.search(p.text)]
+    hypothesis = hypothesis or opening
     texts = (facts.title, mechanism, prose_of(how, most=_SETUP), hypothesis)
     settings = settings_of(page, account, *texts)
     # Of several goes the one that decides is the run's, and so are its figures.
@@ -142,6 +143,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         settings=settings,
         point=point_of(settings),
         account=account,
+        opens=bool(opening),
     )
     return _as_measured_since(known, later, filed=page.field("measured"))
 

@@ -79,7 +79,11 @@ def _words_of(page: Page) -> tuple[tuple[str, str], ...]:
         if (value := page.field(name)) and name not in _ABOUT
         if answered_verdict(name, value) or decision_word(value)
     )
-    return ("decision", next(decided, "")), ("name", _capital_word(page.title))
+    ending = _title_parts(page)[1:]
+    return ("decision", next(decided, "")), (
+        "name",
+        _capital_word(page.title) or "".join(ending[-1:]),
+    )
 
 
 def verdict_of(page: Page, *sections: str) -> VerdictRead:
@@ -129,6 +133,10 @@ def _capital_word(title: str) -> str:
     return "" if title.isupper() else next(filter(outcome_verdict, capitals), "")
 
 
+def _title_parts(page: Page) -> list[str]:
+    return page.title.replace("(", ": ").replace(" — ", ": ").replace(" - ", ": ").split(": ")
+
+
 def worded_verdict(
     page: Page, passages: Sequence[Passage], words: Mapping[str, str]
 ) -> VerdictRead | None:
@@ -138,11 +146,10 @@ def worded_verdict(
             f"kb.toml: [verdicts] {unknown[0]}: no such verdict; known: {', '.join(Verdict)}"
         )
     fields = ((name, page.field(name)) for name in page.front)
-    title = page.title.replace("(", ": ").replace(" — ", ": ").replace(" - ", ": ")
     values = chain(
         fields,
         (("section", v) for _, v in _labelled(passages)),
-        (("name", end) for end in title.split(": ")[1:]),
+        (("name", end) for end in _title_parts(page)[1:]),
     )
     for source, raw in values if words else ():
         value = raw.strip(" *_`").lower()
@@ -207,7 +214,8 @@ def _openings(lead: Sequence[Passage], passages: Sequence[Passage]) -> Sequence[
 def _decision_in(text: str, *, is_title: bool, is_end: bool) -> VerdictRead | None:
     """What the first sentences of a text decide: what was done in the end before what stays open, and this before what went wrong."""
     sentences = _telling(text, is_end=is_end)
-    reports = [(*report_of(s, is_try=not is_title), s) for s in sentences]
+    is_try = not is_title or "why" in text.lower().split()
+    reports = [(*report_of(s, is_try=is_try), s) for s in sentences]
     final = [(REPORTED[kind], s) for kind, last, s in reports if last and kind in REPORTED]
     # The last thing that a page says may leave open another run.
     undecided = [s for s in sentences if not is_end and _UNDECIDED.search(s)]
