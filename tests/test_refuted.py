@@ -983,6 +983,27 @@ def test_a_run_is_claimed_by_its_title_where_the_page_opens_with_where_it_starts
     assert claims == {"a": "Sharded evaluation of users", "b": "Sorted evaluation of users: Sorting them by their length should save about 3 %.", "c": f"14 March: {opening}"}
 
 
+def test_a_heading_may_name_the_one_thing_that_failed_and_in_a_quotation_it_heads_nothing_behind_it():
+    table = "\n\nThe gap is as wide as the mouth.\n\n| kernel | area |\n|---|---|\n| wide ones | 14 % |\n| wider ones | 20 % |\n"
+    for title in ("Dead end: closing the gaps", "走不通的路：闭运算补缝"):
+        assert [s[3] for s in said(f"# Log\n\n## {title}{table}", "wiki/log-of-tuning.md")] == [title]
+    assert [s[3] for s in said("# Log\n\n## Dead ends: gaps\n\n- Closing them: 3 % slower\n", "wiki/log-of-tuning.md")] == ["Closing them: 3 % slower"]
+    quoted = "# Plan\n\n> ## What failed\n>\n> - Closing the gaps: 3 % slower\n\n**Goal:** close the gaps of wide masks.\n\n**Design:** a mask, closed once.\n"
+    assert [s[3] for s in said(quoted, "wiki/plan.md")] == ["Closing the gaps: 3 % slower"]
+
+
+def test_below_a_label_of_what_is_known_or_open_nothing_failed():
+    entry = "\n\n- A pool of 32 blocks: 3 % slower, so it falls back to none.\n"
+    for label in ("**Other known behaviour**", "**Not yet tried:**", "**其他已知行为**"):
+        assert not said(f"# Notes\n\n## Cutting\n\nIt cuts.\n\n{label}{entry}", "wiki/notes.md"), label
+    assert said(f"# Notes\n\n## Cutting\n\nIt cuts.\n\n**Two of them**{entry}", "wiki/notes.md")
+
+
+def test_a_column_that_no_head_names_tells_of_no_outcome():
+    rows = "| card | 1.391 | live |\n| deck | 2.000 | dead |\n| note | 1.631 | live |\n"
+    assert not said("# Notes\n\n| block | exponent | |\n|---|---|---|\n" + rows, "wiki/notes.md")
+
+
 def test_a_claim_of_a_run_whose_measurement_is_invalid_may_hold():
     table = "| Claim | Result | Status |\n|---|---|---|\n| Merging wide tiles | +6.2 | INVALID — a bug |\n| Sorting the rows | +0.1 | REFUTED — slower |\n"
     text = f"---\ntype: experiment\nverdict: supported\n---\n# Correction\n\n## Claims\n\n{table}"

@@ -23,9 +23,10 @@ from kb.refuted.statement import (
     REASONS,
     is_note,
     is_short,
+    lead_of,
     reports_failure,
 )
-from kb.schema import heading_kind, label_kind, outcome_verdict
+from kb.schema import heading_kind, outcome_verdict
 from kb.text import sentences_of, words_of
 from kb.text.reports import ReportKind, names_failures, report_of
 from kb.trail.outline import passages_of
@@ -45,7 +46,7 @@ _TURNED_DOWN = regex(
 # Headings that only tell where to look, how, or what is still open.
 _is_no_list = lru_cache(maxsize=4096)(
     re.compile(
-        r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|rejected|buried|dead|failed)",
+        r"\bopen\b|^(?:when|if|where|summary|alternatives|chosen)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|\bknown \w+$|已知|既知|^(?:\w+ )?rules?\b|\bfalsifi(?:er|cation|able)|not (?:yet )?(?:tried|refuted|rejected|buried|dead|failed)",
         re.IGNORECASE,
     ).search
 )
@@ -96,7 +97,10 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
     mode, level, items, groups_to, outcome, anchor = "", 0, 0, 0, 0, ""
     groups: deque[set[str]] = deque(maxlen=MOST)
     for n, (at, stop) in enumerate(pairwise((*heads, len(blocks)))):
-        head, title, below = blocks[at], blocks[at].plain, blocks[at + 1 : stop]
+        head, title = blocks[at], blocks[at].plain
+        # A heading in a quotation heads nothing behind it.
+        below = [*takewhile(lambda b: b.depth >= head.depth, blocks[at + 1 : stop])]  # noqa: B023
+        held = at + 1 + len(below)
         end = blocks[stop].line if stop < len(blocks) else page.lines + 1
         anchor, mode = anchors.get(head.line, anchor), mode if head.level > level else ""
         outcome *= head.level >= outcome
@@ -115,6 +119,8 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
             mode, level, items = _mode_of_all(opens, below), head.level, inner
             groups_to = _items_below_groups(deeper, inner, parts)
         kind = _kind_of(head, mode, inner if opens else items, parts, notes=notes)
+        # "Dead end: sorting the rows" names the one thing of which it tells.
+        kind = _names_one(opens, title, [*below, *deeper]) or kind
         kind = _as_group(kind, mode, below, groups, named=len(leads) > 1, deeper=bool(deeper))
         groups.extend(map(set, map(words_of, [title] * bool(mode))))
         kind = _by_shape(
@@ -128,7 +134,8 @@ def parts_of(page: Page, document: Document) -> Iterator[ListPart]:
         # What its own headings hold is all that an item without prose says.
         end = end if below else {"item": min(behind, page.lines + 1)}.get(kind, end)
         own = _mode_below(kind, mode, below)
-        yield ListPart(title, range(at + 1, stop), range(head.line, end), anchor, own, kind, leads)
+        yield ListPart(title, range(at + 1, held), range(head.line, end), anchor, own, kind, leads)
+        yield ListPart("", range(held, stop), range(1, 1), anchor)
 
 
 def _name_of(page: Page) -> str:
@@ -291,14 +298,6 @@ def _mode_below(kind: str, mode: str, below: Sequence[Block]) -> str:
     return "turned-down" if mode and introduced else mode
 
 
-def lead_of(block: Block) -> str:
-    """The bold words that open a paragraph and are no name of a field, where they say it not all."""
-    bold = next((s.text for s in block.spans if s.kind == "strong" and s.start == block.start), "")
-    behind = block.plain[len(bold) :].lstrip()
-    is_field = not {":", "："}.isdisjoint((bold[-1:], behind[:1]))
-    return "" if is_field or is_short(behind) else bold
-
-
 def as_introduced(part: ListPart, document: Document, at: int) -> ListPart:
     """The part that holds an item, as a list of what the label right in front of the item's list says: "What didn't work:"."""
     blocks, item = document.blocks, document.blocks[at]
@@ -314,6 +313,8 @@ def as_introduced(part: ListPart, document: Document, at: int) -> ListPart:
         or len(text.split()) >= _LONGEST_HEADING
     ):
         return part
+    if _closes(text):
+        return part._replace(kind="closed")
     # What was refuted may be a rule that nobody tried: an entry counts where it reports an outcome itself.
     mode = "turned-down" if _JUDGED_LIST.search(text) else mode_of(text)
     return part._replace(mode=mode, kind="list") if mode else part
@@ -345,6 +346,14 @@ def _as_group(
     return "closed" if any(_names_all(b, groups) for b in below if b.rows) else kind
 
 
+def _names_one(opens: str, title: str, below: Sequence[Block]) -> str:
+    """Item where a heading that opens a list names behind what it says of it the one thing that stands below it."""
+    says, _, name = title.replace("：", ": ").partition(": ")
+    lists = not opens or any(b.kind in ("item", "heading") for b in below)
+    named = not (lists or is_short(name) or mode_of(name)) and mode_of(says) == "failed"
+    return "item" * named
+
+
 def _names_all(table: Block, groups: Sequence[Set[str]]) -> bool:
     """Whether each row of a table names one of some headings."""
     names = [{*words_of(row.cells[0].plain)} for row in table.rows[1:]]
@@ -359,13 +368,19 @@ def _kind_of(head: Block, mode: str, items: int, parts: Set[int], *, notes: bool
     title, level = head.plain, head.level
     if not (mode or notes):
         return ""
-    if report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN) or _is_no_list(title):
+    if _closes(title):
         return "closed"
     if not mode:
         return "section" if level > 1 else ""
     if level == items:
         return "closed" if head.line in parts or _is_part(head) else "item"
     return "list" if level < items else "inside"
+
+
+def _closes(title: str) -> bool:
+    """Whether a heading, or a label in front of a list, says that what stands below stayed or is still open, or where to look."""
+    kept = report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
+    return kept or bool(_is_no_list(title))
 
 
 def _labels_in(document: Document, name: str) -> dict[int, bool]:
@@ -380,10 +395,3 @@ def _labels_in(document: Document, name: str) -> dict[int, bool]:
         line: counts[label] == 1 and not (is_known(label) or ADVICE.match(label))
         for label, line in labels
     }
-
-
-def fields_in(text: str) -> set[int]:
-    """The lines that a label leads which stands more than once, and is not that of an outcome."""
-    labels = [(p.label, p.line) for p in passages_of(text) if p.label and not label_kind(p.label)]
-    counts = Counter(label for label, _ in labels)
-    return {line for label, line in labels if counts[label] > 1}

@@ -103,7 +103,8 @@ def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int
         worded = [
             c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
         ]
-        if len(worded) > 1:
+        # What no head names may tell what a part of something is.
+        if len(worded) > 1 and "".join(head[i : i + 1]).strip():
             living = sum(canonical_verdict(c) is None for c in cells if c not in worded)
             columns |= {i} if len(worded) + living >= 0.6 * len(cells) else set()
     return columns if len(columns) == 1 else set()

@@ -5,13 +5,14 @@ What cannot be told to be a failure is no statement.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from kb.graph.paths import target_of
 from kb.page import Page, document_of
-from kb.page.document import Document
+from kb.page.document import Block, Document
 from kb.refuted.intent import Aim, aim_of_text, readable
 from kb.refuted.moves import moves_in
 from kb.schema import (
@@ -21,6 +22,7 @@ from kb.schema import (
     Verdict,
     canonical_verdict,
     field_verdict,
+    in_short,
     label_kind,
     outcome_verdict,
     type_of_place,
@@ -83,8 +85,6 @@ ADVICE = re.compile(
 )
 # More words in front of a colon are a sentence.
 _LONGEST_NAME, _LONGEST_LEAD = 6, 9
-# A heading of fewer words may only say that it tells the outcome.
-_SHORTEST_TITLE = 3
 _LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
 # What parts a name from what is said of it.
 _MARKS = (": ", "：", " — ", " – ", " - ", "——")
@@ -173,10 +173,7 @@ def subject_at(page: Page, line: int) -> str:
     for section in reversed(above):
         title, is_upper = section.title, 0 < section.level < level
         level = min(level, section.level)
-        tells_outcome = label_kind(title) == "outcome" or (
-            place_named(title) == "verdict" and len(title.split()) < _SHORTEST_TITLE
-        )
-        if is_upper and not tells_outcome:
+        if is_upper and not (label_kind(title) == "outcome" or in_short(title)):
             return title
     return page.title
 
@@ -347,3 +344,18 @@ def beside_runs(
         run = known.get(f"{path}#{statement.anchor}") if statement.kind == "principle" else None
         judged = run and run.verdict.canonical not in (None, Verdict.OTHER)
         yield replace(statement, kind="remark") if judged else statement
+
+
+def lead_of(block: Block) -> str:
+    """The bold words that open a paragraph and are no name of a field, where they say it not all."""
+    bold = next((s.text for s in block.spans if s.kind == "strong" and s.start == block.start), "")
+    behind = block.plain[len(bold) :].lstrip()
+    is_field = not {":", "："}.isdisjoint((bold[-1:], behind[:1]))
+    return "" if is_field or is_short(behind) else bold
+
+
+def fields_in(text: str) -> set[int]:
+    """The lines that a label leads which stands more than once, and is not that of an outcome."""
+    labels = [(p.label, p.line) for p in passages_of(text) if p.label and not label_kind(p.label)]
+    counts = Counter(label for label, _ in labels)
+    return {line for label, line in labels if counts[label] > 1}

@@ -16,7 +16,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.card import reopening_in
 from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
-from kb.refuted.lists import ListPart, as_introduced, fields_in, lead_of, mode_of, parts_of
+from kb.refuted.lists import ListPart, as_introduced, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.quoted import failures_in
 from kb.refuted.rows import CLAIM_HEAD, KEPT_HEADS, failing_words, table_failures
@@ -29,10 +29,12 @@ from kb.refuted.statement import (
     Statement,
     behind_reason,
     entry_of,
+    fields_in,
     gives_figure,
     is_named,
     is_note,
     is_short,
+    lead_of,
     names_try,
     own_failure,
     prose_of,
