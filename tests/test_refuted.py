@@ -999,6 +999,13 @@ def test_below_a_label_of_what_is_known_or_open_nothing_failed():
     assert said(f"# Notes\n\n## Cutting\n\nIt cuts.\n\n**Two of them**{entry}", "wiki/notes.md")
 
 
+def test_a_label_alone_says_what_the_list_below_it_does_on_a_page_of_few_results_too():
+    setup = "- two regressors\n- the last 20 steps\n- no weights\n- a hidden size\n- four layers\n- early stops\n"
+    text = f"# Experiments\n\n## Boosted trees\n\n**Setup**\n\n{setup}\n**Result**\n\n- poor\n\n**Conclusion**\n\n- Abandoned for now\n\n## Recurrent net\n\nResult:\n- 0.28 on both\n"
+    assert [s[3] for s in said(text, "wiki/notes/experiments.md")] == ["Boosted trees"]
+    assert not said(text.replace("Abandoned for now", "In use"), "wiki/notes/experiments.md")
+
+
 def test_a_column_that_no_head_names_tells_of_no_outcome():
     rows = "| card | 1.391 | live |\n| deck | 2.000 | dead |\n| note | 1.631 | live |\n"
     assert not said("# Notes\n\n| block | exponent | |\n|---|---|---|\n" + rows, "wiki/notes.md")

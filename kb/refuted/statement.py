@@ -235,6 +235,13 @@ def prose_of(document: Document, lines: range) -> str:
     )
 
 
+def behind_title(document: Document, title: str, lines: range) -> str:
+    """What a section says below a title that begins or ends with a failure."""
+    begins, ends = titled_failure(title)
+    prose = prose_of(document, lines[1:]) if begins or ends else ""
+    return prose * (ends or reports_failure(prose))
+
+
 def behind_reason(document: Document, lines: range) -> str:
     """What an item of labelled paragraphs says behind its last label of a reason."""
     passages = reversed(passages_between(document.text, lines))

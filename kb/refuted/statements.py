@@ -8,7 +8,7 @@ told is no statement.
 import re
 from collections.abc import Iterator, Set
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 from kb.page import Page, document_of
 from kb.page.document import Block, Document
@@ -28,6 +28,7 @@ from kb.refuted.statement import (
     RunAim,
     Statement,
     behind_reason,
+    behind_title,
     entry_of,
     fields_in,
     gives_figure,
@@ -152,7 +153,7 @@ def _judged(page: Page, text: str) -> Iterator[Statement]:
     # Most pages have neither, and need not be parted.
     read = any(declared) or any(map(judges, document.blocks))
     for part in parts_of(page, document) if read else ():
-        if because := _behind_title(document, part):
+        if because := behind_title(document, part.title, part.lines):
             yield _declared(page, part, because)
         for block in map(document.blocks.__getitem__, part.places):
             if judges(block):
@@ -198,8 +199,9 @@ def _listed(page: Page, text: str) -> Iterator[Statement]:
         elif part.kind == "section" and notes:
             tells_outcome = label_kind(part.title) == "outcome"
             mentions = tells and (tells_outcome or not of_decision)
-            if has_failed if tells_outcome else mentions:
-                reported, read_to = _section(page, document, part)
+            whole = has_failed if tells_outcome else mentions
+            if whole or not of_decision:
+                reported, read_to = _section(page, document, part, whole=whole)
         yield from reported
         for at in part.places:
             if document.blocks[at].line >= read_to:
@@ -254,22 +256,23 @@ def _led(page: Page, document: Document, block: Block, part: ListPart) -> Iterat
     yield from _item(page, *about, because=prose_of(document, range(block.line, behind)))
 
 
-def _section(page: Page, document: Document, part: ListPart) -> tuple[list[Statement], int]:
-    """A section of one paragraph of an owner's notes, or what answers its heading, and up to which line it says nothing else: what
-    failed is its title, or the page's where that says only that it tells the outcome.
-    """
+def _section(
+    page: Page, document: Document, part: ListPart, *, whole: bool
+) -> tuple[list[Statement], int]:
+    """A section of notes that says behind a label, or (`whole`) in its title, its one paragraph or what answers it, that it failed, and up to where it says no more."""
     lines, title = part.lines, part.title
-    if because := _behind_label(document, part) or _behind_title(document, part):
+    because = _behind_label(document, part)
+    if because := because or behind_title(document, title, lines) * whole:
         return [_declared(page, part, because)], lines.stop
     held = [b for b in document.between(lines.start + 1, lines.stop) if not b.depth]
     if "?" in title:
         # What stands first below a question is its answer.
         lines = range(lines.start, held[0].stop if held else lines.stop)
-    elif sum(b.kind == "paragraph" for b in held) != 1:
+    if not whole or "?" not in title and sum(b.kind == "paragraph" for b in held) != 1:
         return [], 0
-    subject = subject_at(page, part.lines.start)
-    prose, whole = prose_of(document, lines[1:]), subject == title
-    reported = [*_reported(page, lines, part.anchor, prose, subject=subject, whole=whole)]
+    subject, prose = subject_at(page, part.lines.start), prose_of(document, lines[1:])
+    about = {"subject": subject, "whole": subject == title}
+    reported = [*_reported(page, lines, part.anchor, prose, **about)]
     return reported, lines.stop if reported or "?" in title else 0
 
 
@@ -292,29 +295,27 @@ def _declared(page: Page, part: ListPart, because: str) -> Statement:
     )
 
 
-def _behind_title(document: Document, part: ListPart) -> str:
-    """What a section says below a title that begins or ends with a failure."""
-    begins, ends = titled_failure(part.title)
-    prose = prose_of(document, part.lines[1:]) if begins or ends else ""
-    return prose * (ends or reports_failure(prose))
-
-
 def _behind_label(document: Document, part: ListPart) -> str:
     """What a section says behind the first label of its outcome, where that is that it failed."""
-    for p in passages_between(document.text, part.lines):
-        if p.label.partition(".")[0] in OUTCOME_LABELS:
-            stated = p.label.partition(".")[2], *sentences_of(p.behind)
+    passages = passages_between(document.text, part.lines)
+    for n, p in enumerate(passages, 1):
+        if (p.label.partition(".")[0] or p.text.lower().rstrip(":：")) in OUTCOME_LABELS:
+            # Below a label alone stands what it says.
+            below = takewhile(lambda q: q.item >= 0 and not q.label, passages[n:])
+            says = p.behind or ". ".join(q.text for q in below)
+            stated = p.label.partition(".")[2], *sentences_of(says)
             failed = (
                 next(filter(None, map(outcome_verdict, stated)), None) in FAILED
-                or not is_pending(p.behind)
-                and failure_in(p.behind)
-                or p.behind.lower().startswith(failing_words(document.text))
+                or not is_pending(says)
+                and failure_in(says)
+                or says.lower().startswith(failing_words(document.text))
             )
+            if not (p.behind or failed):
+                continue
             # Of a verdict alone says what stands behind it how that came.
-            behind = (
-                range(p.line + 1, part.lines.stop) if p.behind.count(" ") < _WORDS else range(0)
-            )
-            return (prose_of(document, behind) or p.text) * bool(failed)
+            start = p.line + 1 if p.behind.count(" ") < _WORDS else part.lines.stop
+            behind = prose_of(document, range(start, part.lines.stop))
+            return (behind or p.text) * bool(failed)
     return ""
 
 

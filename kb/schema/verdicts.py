@@ -151,7 +151,7 @@ _OUTCOMES = (
     ),
     (
         regex(
-            r"(?:regress\w*|negative|negativ[oa]?|négati(?:f|ve)|worse|slower|no[- ]go|abandon\w*|contradict\w*|disproved|disproven|lost|loss(?=\W*$)|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
+            r"(?:regress(?:e[sd]|ions?)?|negative|negativ[oa]?|négati(?:f|ve)|worse|slower|no[- ]go|abandon\w*|contradict\w*|disproved|disproven|lost|loss(?=\W*$)|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
             rf"turned down|red(?=\W*$)|{_GATE} (?:was )?(?:failed|missed|not (?:met|passed|reached|cleared))|not (?:better|faster|good)|{_phrases(UNDONE, 'drop kill scrap bin remove withdraw switch_off turn_off take_out throw_out back_out roll_back')})\b"
         ),
         Verdict.REFUTED,
