@@ -971,7 +971,7 @@ def test_a_row_is_called_by_what_it_tried_and_not_by_its_day_or_a_bare_figure():
 
 def test_a_long_heading_that_names_an_anti_pattern_among_others_is_no_list_of_what_was_turned_down():
     items = "\n\n- a dict: 24.5s -> 17.2s\n- one sine: 4 s -> 3 s\n"
-    assert not said(f"# Speed\n\n## Export of features (export.py) — an anti-pattern of frames, and no matter of the language{items}")
+    assert not said(f"# Speed\n\n## Export of features (export.py) — anti-pattern of frames, no language{items}")
     assert len(said(f"# Speed\n\n## Anti-patterns{items}")) == 2
 
 

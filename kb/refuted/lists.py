@@ -51,7 +51,7 @@ _is_no_list = lru_cache(maxsize=4096)(
     ).search
 )
 # One of another language that is longer is a sentence, and in more words one that was turned down may be anything.
-_LONGEST_HEADING, _LONGEST_OPENING = 7, 11
+_LONGEST_HEADING, _LONGEST_OPENING = 7, 10
 # A title of more words names something; more headings than these below one another are no parts of one thing.
 _SHORTEST_NAME, _MOST_PARTS = 5, 100
 
