@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from kb import KbError, regex
+from kb.schema import records_run, type_of_folder
 from kb.store import digest_of
 
 _RUN = regex(r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE)
@@ -21,8 +22,10 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 def stem_of(path: str) -> str:
     """Name of a page: of its file, of the folder of which it is the record, of its heading where a page holds many."""
     stem = path.rsplit("/", 1)[-1].rpartition("#")[2].removesuffix(".md")
-    is_record = stem.lower() in ("readme", "findings", "index")
-    return path.rsplit("/", 2)[-2] if is_record and "/" in path else stem
+    *_, folder, _ = ["", *path.split("/")]
+    # Results may lie beside much else, and then their folder says what kind of pages it holds.
+    named = folder and records_run(folder, stem, reports=type_of_folder(folder) is None)
+    return folder if named and folder not in ("wiki", "docs") else stem
 
 
 def label_of(path: str) -> str:
