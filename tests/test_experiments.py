@@ -922,7 +922,7 @@ def test_one_command_tries_a_proposal_from_the_edit_to_the_sealed_page(loop, tmp
     again = loop.run("try", str(proposal), "--lever", "chunk=128", "--date", "2026-05-02", "--expect", "=80$").stdout
     assert again.startswith("supported, keep") and "2026-05-02-v002" in again
     code = read(pages(loop)[1], loop.page(pages(loop)[1]).encode()).front["code"]
-    assert again.rstrip().endswith(f"keep it: `git commit -a` commits edits that are not; `git merge {code[:12]}` brings it back later (pinned under refs/kb/)")
+    assert again.rstrip().endswith(f"keep it: `git -C ../repo commit -a` commits edits that are not; `git -C ../repo merge {code[:12]}` brings it back later (pinned under refs/kb/)")
     loop.git("checkout", "-q", "value.txt")
     loop.git("merge", "-q", code[:12])
     assert (loop.repository / "value.txt").read_text() == "80\n" and not loop.git("status", "--porcelain")
@@ -991,7 +991,7 @@ def test_trying_without_an_edit_files_no_page_and_goes_on_with_an_open_one_as_it
 
 def test_a_reason_given_before_the_run_is_no_lesson_of_a_run_that_came_out_otherwise(loop, tmp_path):
     (loop.repository / "value.txt").write_text("120\n")
-    assert "take it back: `git restore .`" in loop.run("try", proposed(tmp_path, "a=1"), "--because", "a call costs").stdout
+    assert "take it back: `git -C ../repo restore .`" in loop.run("try", proposed(tmp_path, "a=1"), "--because", "a call costs").stdout
     (path,) = pages(loop)
     facts = stub_at(loop.layout, path).facts
     assert facts.verdict.canonical == "refuted" and "because" not in read(path, loop.page(path).encode()).front
@@ -1410,7 +1410,7 @@ def test_what_to_do_with_the_change_is_said_also_where_a_kill_kept_its_commit_fr
     loop.run("run", path, "--commit", change)
     page = loop.layout.root / path
     page.write_text(re.sub(r"(?m)^code: .*\n", "", page.read_text()))
-    assert f"take it back: `git restore .` drops edits that are not committed, `git revert` a commit; {change[:12]}" in loop.run("close", path).stdout
+    assert f"take it back: `git -C ../repo restore .` drops edits that are not committed, `git -C ../repo revert` a commit; {change[:12]}" in loop.run("close", path).stdout
 
 
 def test_what_stands_in_the_patch_alone_confirms_nothing(loop):

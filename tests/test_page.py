@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from kb import KbError, page, store
 from kb.page import edit, front, front_yaml, markdown, reading
+from kb.trail.handles import label_of
+from kb.trail.page_facts import read_facts
 
 # Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
 PIECES = st.sampled_from(
@@ -458,3 +460,30 @@ def test_plain_fields_are_read_as_yaml_reads_them(raw):
 def test_a_day_that_the_head_of_a_page_labels_dates_it_where_no_field_does(body, day):
     read = lambda head: page.read("wiki/decisions/0003-x.md", f"{head}# Keep it\n\n{body}".encode()).date  # noqa: E731
     assert read("") == day and read("---\ncreated: 2024-01-01\n---\n") == "2024-01-01"
+
+
+TABLED = "| set | before | after |\n|---|---|---|\n| a | 4 | 3 |\n| b | 5 | 4 |\n"
+
+
+@pytest.mark.parametrize(("text", "verdict"), [
+    (f"# Adaptive sigma\n\n**Status:** FAILED\n\n{TABLED}", "refuted"),
+    ("# Adaptive sigma\n\n**Verdict:** failed, it did not even compile\n", "crash"),
+    (f"# Coarse grid first\n\n## Executive summary\n\n**SUCCESS**: 18 % less time at the same score.\n\n## Runs\n\n{TABLED}", "supported"),
+    ("# A Gaussian process - ABANDONED\n\nIn place of CMA-ES.\n\nResults: 1.0410 against 1.1247.\n", "refuted"),
+    ("# Analytic Jacobian\n\nStatus: NOT WORTH IT\n\nThe score went from 1.1247 to 1.1251, the code is three times as long.\n", "refuted"),
+    (f"# Multi-resolution\n\n## Outcome\n\n❌ Worse than two levels: 1.1188 vs 1.1243.\n\n{TABLED}", "refuted"),
+])
+def test_the_summary_of_a_folder_of_an_idea_is_a_run_wherever_its_status_stands(text, verdict):
+    for path in ("wiki/sigma/SUMMARY.md", "wiki/ideas/sigma/SUMMARY.md", "wiki/experiments/sigma/SUMMARY.md"):
+        page = read(text, path)
+        assert (page.type, read_facts(page, text).verdict.canonical, label_of(path)) == ("experiment", verdict, "sigma")
+
+
+def test_an_acronym_that_opens_a_page_says_no_verdict():
+    assert read("# TPU notes\n\nGO: the language.\n\nWIN32: an interface.\n\n在 SM-S938U 上试过但失败的路。\n", "wiki/notes.md").type == "page"
+
+
+def test_a_table_of_failures_is_no_run_however_the_page_ends():
+    rows = "".join(f"| {what} | {why} |\n" for what, why in (("jemalloc", "3 % slower"), ("GPU", "slower than one core"), ("1 GB pages", "no gain"), ("MAP_POPULATE", "4 s instead of 2")))
+    text = f"# Graveyard\n\n| idea | what happened |\n|---|---|\n{rows}\nMoved out of here because it works now: thread-per-core.\n"
+    assert read(text, "wiki/graveyard.md").type == "page"

@@ -22,6 +22,7 @@ from kb.schema import (
     names_run,
     outcome_verdict,
     records_run,
+    shouted_verdict,
     type_of,
     type_of_folder,
     type_of_place,
@@ -42,7 +43,10 @@ _COMPARING = regex(r"\b(?:before|after|was|were|from|against|versus|vs|than|now|
 # What is measured behind a label; a day or a year is none.
 _FIGURE = regex(r"[~≈$+−-]{0,2}\d+(?!\d*-\d)(?!(?<=\d{4})\W*$)")
 # Two figures of one paragraph without units.
-_COMPARED = regex(r"\d\S{0,60}(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
+_COMPARED = regex(
+    r"\d\S{0,60}(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d|\bfrom \S{0,2}\d\S{0,20} to \S{0,2}\d",
+    re.IGNORECASE,
+)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -147,11 +151,8 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     place, stated = type_of_place(path)[0], str(front.fields.get("type") or "")
     if stated:
         return _of_own_type(stated, document)
-    if (
-        place not in (None, "experiment", "observation")
-        or place == "experiment"
-        and names_run(path.rpartition("/")[2])
-    ):
+    *_, above, name = ["", *path.removesuffix(".md").split("/")]
+    if _is_settled(place, above, name):
         return ()
     outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
     # What a page says of itself goes before what its parts say.
@@ -163,18 +164,22 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     signs |= {
         heading_kind(_LABEL_END.split(b.plain, maxsplit=1)[0]) for b in document.of("heading")
     }
-    signs |= {"measured"} if _measured(document) else set()
+    measured = _measured(document)
+    signs |= {"measured"} if measured else set()
     # Right in a folder of runs lie runs, and the record of one in a folder of its own; what lies beside that may tell of many.
-    *_, above, name = ["", *path.removesuffix(".md").split("/")]
     is_run = type_of_folder(above) == "experiment" or records_run(above, name, reports=True)
     is_run = is_run and place == "experiment"
-    if (
-        declares
-        or outer
-        and _concludes(document, outer, is_run=is_run, measured="measured" in signs)
-    ):
+    if declares or outer and _concludes(document, outer, is_run=is_run, measured=measured):
         signs.add("concluded")
     return tuple(sorted(signs - {""}))
+
+
+def _is_settled(place: str | None, folder: str, name: str) -> bool:
+    """Whether the place of a page says what it is; the record of an idea in a folder of its own may tell how this came out."""
+    if place == "experiment":
+        return names_run(name)
+    is_idea = place == "hypothesis" and records_run(folder, name, reports=True)
+    return place not in (None, "observation") and not is_idea
 
 
 def _of_own_type(stated: str, document: Document) -> tuple[str, ...]:
@@ -260,7 +265,13 @@ def _ends(document: Document, outer: list[Block], first: int, *, is_run: bool) -
     final = any(report_of(s)[1] for b in ends for s in sentences_of(b.plain))
     # Most pages say nothing there, and then what stands between need not be read.
     tries = (b for b in texts if final and not is_run and (_reports(b) or _declares(b)))
-    return final and (is_run or len({b.line for b in tries}) == 1)
+    return final and (is_run or len({b.line for b in tries}) == 1 and _rows_told(document) < 2)
+
+
+def _rows_told(document: Document) -> int:
+    """How many rows of tables say how something went."""
+    rows = (row.cells[1:] for table in document.of("table") for row in table.rows[1:])
+    return sum(any(report_of(c.plain)[0] for c in cells) for cells in rows)
 
 
 def _reports(block: Block) -> bool:
@@ -272,8 +283,13 @@ def _declares(block: Block, *, measured: bool = True) -> bool:
     the page, and then nothing is measured.
     """
     for line in block.plain.split("\n"):
-        label, *rest = _LABEL_END.split(line) if block.kind == "heading" else line.split(":", 1)
-        label = "status" if block.kind == "heading" else label.partition(" (")[0].lower()
+        if block.kind == "heading":
+            label, rest = "status", _LABEL_END.split(line.replace(" - ", " — "))[1:]
+        elif shouted_verdict(line):
+            return True
+        else:
+            label, *rest = line.split(":", 1)
+            label = label.partition(" (")[0].lower()
         if rest and label in OUTCOME_LABELS and (measured or label != "status"):
             if outcome_verdict(rest[-1]) or _reports(block):
                 return True

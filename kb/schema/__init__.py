@@ -29,6 +29,7 @@ from kb.schema.verdicts import (  # noqa: F401  Its words are asked for here.
     is_pending,
     marked_verdict,
     outcome_verdict,
+    shouted_verdict,
     ticked,
 )
 

@@ -235,6 +235,18 @@ def _worded(opening: str) -> Verdict | None:
     return next((v for pattern, v in _OUTCOMES if pattern.fullmatch(last)), None)
 
 
+def shouted_verdict(text: str) -> Verdict | None:
+    """Verdict of the words in capitals with which a text begins ("**SUCCESS**: 18 % less time", "NOT WORTH IT. Twice the code."); else None."""
+    opening, *behind = _CLAUSE.split(text.strip(" *_`"), maxsplit=1)
+    # Several words in capitals, alone, are a name; Chinese has no capitals, and a name in a sentence of it may be in these.
+    shouts = all(c.isupper() for c in opening if c.isalpha()) and (behind or " " not in opening)
+    return outcome_verdict(opening) if shouts and len(opening) > _SHORTEST_SHOUT else None
+
+
+# Shorter names in capitals are of things: GO, EMA, TPU.
+_SHORTEST_SHOUT = 3
+
+
 # What answers a question that a name asks ("kept: no").
 _ANSWERS = {
     word: answer

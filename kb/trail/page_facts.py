@@ -19,6 +19,7 @@ from kb.schema import (
     Verdict,
     canonical_decision,
     canonical_verdict,
+    in_short,
     place_of,
     type_of_place,
 )
@@ -32,6 +33,7 @@ from kb.trail.verdicts import (
     decided_verdict,
     is_running,
     labelled_verdict,
+    of_run,
     verdict_of,
     worded_verdict,
 )
@@ -76,8 +78,9 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     """Facts of an experiment page and its text (newlines `\\n`); `words` are an owner's own for verdicts."""
     passages = passages_of(text)
     facts = _front_facts(page)
-    first_section = next((s.start for s in page.sections if s.level > 1), page.lines + 1)
-    lead = _between(passages, 0, first_section)
+    sections = [s for s in page.sections if s.level > 1]
+    short = bool(sections) and in_short(sections[0].title)
+    lead = _between(passages, 0, next((s.start for s in sections[short:]), page.lines + 1))
     parts = [(p.name, _between(passages, p.start, p.end)) for p in facts.places]
     own = dict(reversed(parts))
     labels = labels_of(passages)
@@ -145,6 +148,7 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
         account=account,
         opens=bool(opening),
     )
+    known = replace(known, verdict=of_run(verdict, page, measured=bool(known.metrics)))
     return _as_measured_since(known, later, filed=page.field("measured"))
 
 

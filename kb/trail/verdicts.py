@@ -1,6 +1,7 @@
 """The verdict of a page: the first of its places that says one, with the raw spelling. Refuses to judge figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 
 from kb import KbError
@@ -18,6 +19,7 @@ from kb.schema import (
     is_pending,
     marked_verdict,
     outcome_verdict,
+    shouted_verdict,
     ticked,
 )
 from kb.text import sentences_of
@@ -113,6 +115,15 @@ def verdict_of(page: Page, *sections: str) -> VerdictRead:
     return read
 
 
+def of_run(verdict: VerdictRead, page: Page, *, measured: bool) -> VerdictRead:
+    """The verdict of a run; of one that gave figures "failed" says that its idea did, and not that nothing ran."""
+    words = verdict.raw.lower().strip(" *_`❌✗").split(maxsplit=1)
+    failed = verdict.canonical is Verdict.CRASH and words and words[0].strip(".:;,") == "failed"
+    if failed and (measured or "measured" in page.labels):
+        return replace(verdict, canonical=Verdict.REFUTED)
+    return verdict
+
+
 def _answered(saying: str) -> Verdict | None:
     """Verdict of a name and the yes or no behind it ("decision: NO. Too dear")."""
     name, _, answer = saying.partition(": ")
@@ -194,6 +205,8 @@ def decided_verdict(
         return None
     ends = next((p.text for p in passages[-1:] if p.kind == "paragraph" and not p.listed), "")
     for text in (page.title, reasons or results, *_openings(lead, passages), ends):
+        if shout := shouted_verdict(text):
+            return VerdictRead(shout, text.partition(":")[0][:_LONGEST_SAYING], "section")
         if read := _decision_in(text, is_title=text == page.title, is_end=text == ends):
             return read
     marks = {v: line for line in results.split("\n") if (v := marked_verdict(line))}

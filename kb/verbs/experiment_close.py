@@ -1,5 +1,6 @@
 """kb experiment close [experiment]: give the verdict by rule and file the page."""
 
+import os
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -9,8 +10,10 @@ from kb.experiments.closing import Closed, Remarks, close
 from kb.experiments.judging import hint_of
 from kb.experiments.opening import refuse_forged
 from kb.experiments.stub import stub_at
+from kb.experiments.targets import Target, repository_of
 from kb.experiments.writeback import target_page
 from kb.schema import Verdict
+from kb.text import shell_word
 from kb.verbs import Caller, Result, flag, option
 from kb.verbs.experiment import (
     NamesExperiment,
@@ -22,8 +25,8 @@ from kb.verbs.experiment import (
 
 # What to do with the working tree, which kb leaves as it stands: what was measured is pinned as a commit in any case.
 _THEN = {
-    "keep": "\nkeep it: `git commit -a` commits edits that are not; `git merge {code}` brings it back later (pinned under refs/kb/)",
-    "revert": "\ntake it back: `git restore .` drops edits that are not committed, `git revert` a commit; {code} stays pinned under refs/kb/",
+    "keep": "\nkeep it: `{git} commit -a` commits edits that are not; `{git} merge {code}` brings it back later (pinned under refs/kb/)",
+    "revert": "\ntake it back: `{git} restore .` drops edits that are not committed, `{git} revert` a commit; {code} stays pinned under refs/kb/",
 }
 
 
@@ -84,8 +87,19 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
             ) from error
     filed = stub_at(caller.layout, stub.path).page
     code = "" if ruling.again or stub.baseline else filed.field("code")[:12]
-    then = "\nnothing was written" if dry else code and _THEN[ruling.decision].format(code=code)
+    then = "\nnothing was written" if dry else ""
+    if code and not dry:
+        then = _THEN[ruling.decision].format(code=code, git=_git(caller, target))
     return Result(ruling, _text(ruling) + then)
+
+
+def _git(caller: Caller, target: Target) -> str:
+    """How git is called on a target's repository from where the user stands; it may lie elsewhere than the knowledge base."""
+    try:
+        place = os.path.relpath(repository_of(caller.layout, target), caller.folder.resolve())
+    except KbError:  # A record says what was measured, wherever that was.
+        return "git"
+    return "git" if place == "." else f"git -C {shell_word(place)}"
 
 
 def _text(r: Closed) -> str:
