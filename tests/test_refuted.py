@@ -548,12 +548,13 @@ def test_a_page_named_as_a_list_of_failures_holds_one_in_every_heading_that_repo
     assert not said(text, "wiki/retired-machines.md")
 
 
-def test_a_heading_says_what_was_tried_came_to_and_a_column_of_signed_changes_needs_no_name():
+def test_a_heading_says_what_was_tried_came_to_and_a_column_of_signed_changes_tells_where_a_head_says_which_way_is_better():
     killed = "# Plan\n\n### What was tried and killed, with the number that killed it\n\n- **Plane copy: +11 us.** The store it removes is free.\n"
     assert [row[3][:10] for row in said(killed)] == ["Plane copy"]
     assert not any(said(killed.replace("killed", word)) for word in ("kept", "unsupported platforms", "lost friends"))
-    table = "# Notes\n\n| change | mechanism | result |\n|---|---|---|\n| CUDA graphs | fewer launches | **-1.4%** |\n| new table | fewer instructions | **+17%** |\n"
-    assert [row[3].partition(" ·")[0] for row in said(table, "wiki/notes.md")] == ["CUDA graphs"]
+    table = "# Notes\n\n| change | mechanism | {} |\n|---|---|---|\n| CUDA graphs | fewer launches | **-1.4%** |\n| new table | fewer instructions | **+17%** |\n"
+    tried = {head: [row[3].partition(" ·")[0] for row in said(table.format(head), "wiki/notes.md")] for head in ("tok/s", "latency", "result")}
+    assert tried == {"tok/s": ["CUDA graphs"], "latency": ["new table"], "result": []}
     zones = "# Notes\n\n| city | zone | result |\n|---|---|---|\n| New York | EST | -5 |\n| Oslo | CET | +1 |\n"
     assert not said(zones, "wiki/notes.md")
 
@@ -672,7 +673,7 @@ def test_a_page_that_tells_of_no_tries_holds_no_failure_and_neither_do_metrics_o
     guide = [f"The {part} of the server is described in its own chapter." for part in ("door", "queue", "pool", "log", "cache", "port")]
     assert len(said("# Notes\n\n" + "\n\n".join([*guide[:3], told]), "wiki/notes.md")) == 1
     assert not said("# Notes\n\n" + "\n\n".join([*guide, told]), "wiki/notes.md")
-    table = "# Notes\n\n| {} | vs base |\n|---|---|\n| {} | -4 % |\n| {} | +9 % |\n"
+    table = "# Notes\n\n| {} | req/s vs base |\n|---|---|\n| {} | -4 % |\n| {} | +9 % |\n"
     assert said(table.format("change", "huge pages", "tiles of 64"), "wiki/notes.md")
     assert not said(table.format("metric", "throughput", "latency"), "wiki/notes.md")
 
@@ -1137,3 +1138,17 @@ def test_rows_that_only_rate_what_may_be_done_ask_and_a_figure_is_named_by_the_h
     assert [s[0] for s in said(table.format("small, 4 % slower"), "wiki/options.md")] == ["remark", "row"]
     threads = "# Flags\n\n## Threads 8 of 32\n\n- 16/32 regressed to 24.865 tok/s while 8/32 reached 38.770.\n"
     assert [s[3].partition(".")[0] for s in said(threads, "wiki/flags.md")] == ["Threads 8 of 32"]
+
+
+@pytest.mark.parametrize("head", ["idea | what happened", "idea | why", "what | result"])
+@pytest.mark.parametrize("title", ["What didn't work", "Things that did not work", "Ideas that did not pay off", "Things we tried that failed", "Dead ends"])
+def test_every_row_below_a_title_of_what_failed_is_a_failure_whatever_its_columns_are_called(make_base, title, head):
+    rows = "".join(f"| {what} | {why} |\n" for what, why in (("jemalloc", "3 % slower"), ("GPU scoring", "slower than one core"), ("1 GB pages", "no gain"), ("MAP_POPULATE", "start takes 4 s instead of 2")))
+    page = {"wiki/notes/old.md": f"# {title}\n\n| {head} |\n|---|---|\n{rows}"}
+    assert len(cards(make_base(page))) == 4
+
+
+def test_a_title_of_one_thing_that_failed_makes_no_failure_of_what_is_listed_below_it(make_base):
+    rows = "".join(f"| {size} | {took} ms |\n" for size, took in ((1, 40), (2, 43), (4, 51)))
+    page = {"wiki/notes/old.md": f"# The prefetcher that did not help\n\n| distance | took |\n|---|---|\n{rows}"}
+    assert not [c for c in cards(make_base(page)) if c.kind == "row"]

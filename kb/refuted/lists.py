@@ -52,6 +52,8 @@ _is_no_list = lru_cache(maxsize=4096)(
 )
 # One of another language that is longer is a sentence, and in more words one that was turned down may be anything.
 _LONGEST_HEADING, _LONGEST_OPENING = 7, 10
+# How a title of one thing begins, and what leads a clause that says of which things it tells.
+_ONE, _WHICH = frozenset("a an the one why how".split()), frozenset(("that", "which"))
 # A title of more words names something; more headings than these below one another are no parts of one thing.
 _SHORTEST_NAME, _MOST_PARTS = 5, 100
 
@@ -149,7 +151,9 @@ def _opening(head: Block, name: str, *, apart: bool = False) -> str:
     """What a heading says of what stands below it; a page's own title only where it, or the `name` of the page, is nothing else. What
     stands `apart` in brackets at its end tells how the one thing went that it names.
     """
-    alone = head.level > 1 or len(head.plain.split()) < 4
+    first, *more = head.plain.lower().split() or [""]
+    # "Ideas that did not pay off" are several, and "the idea that did not" is one.
+    alone = head.level > 1 or len(more) < 3 or first not in _ONE and not _WHICH.isdisjoint(more)
     title = head.plain.partition(" (")[0] if apart else head.plain
     # So does what stands behind a dash.
     subject, _, end = title.rpartition(" — ")
@@ -218,11 +222,8 @@ def _level_below(head: Block, deeper: Sequence[Block]) -> int:
 def _is_part(head: Block) -> bool:
     """Whether a heading is of a known kind, and names nothing by itself."""
     title = head.plain.lower().removeprefix("the ")
-    return (
-        title.startswith((*REASONS, "lesson"))
-        or is_known(title)
-        and len(title.split()) < _SHORTEST_NAME
-    )
+    is_short = len(title.split()) < _SHORTEST_NAME
+    return title.startswith((*REASONS, "lesson")) or is_short and is_known(title)
 
 
 def _is_crossed(head: Block) -> bool:

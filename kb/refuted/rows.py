@@ -19,6 +19,7 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
+from kb.run.direction import direction_of
 from kb.schema import FAILED, Verdict, canonical_verdict, heading_kind, label_kind, outcome_verdict
 from kb.text.reports import is_settled
 from kb.trail.attempts import are_tries, changes_in
@@ -51,8 +52,8 @@ def table_failures(
     gains = changes_in(head, [[*cells, *[""] * len(head)] for cells in rows])
     # Elsewhere than in notes, and below a heading of failures, a row stands by itself unless its table only rates.
     stands = not weighed and any((mode, not notes))
-    # What got worse of one run's metrics is no try.
-    compared = notes and are_tries(head, rows)
+    # What got worse of one run's metrics is no try, and of what no head names nobody knows which way is worse.
+    compared = notes and any(map(direction_of, head)) and are_tries(head, rows)
     for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
         verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
         failing = _failing(cells, verdicts, kept, notes=notes) or _cross_of(cells) * notes
