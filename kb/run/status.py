@@ -127,8 +127,9 @@ def outcome_of(raw: str) -> Outcome:
 def beside_denial(words: Iterable[str]) -> dict[str, Outcome]:
     """Statuses of one word that others deny: where runs `did_not_work`, those that `worked` were kept."""
     parts = [word.split("_") for word in words]
-    # `didn't` is written in two.
-    denied = (p for p in parts if len(p) > 1 and not {*_DENIALS, "t"}.isdisjoint(p[:-1]))
+    # `didn't` is written in two; a no may be the answer, and what stands behind it why.
+    denying = {*languages.DENIALS, "t"} - {"no", *languages.ANSWERS["no"].split()}
+    denied = (p for p in parts if len(p) > 1 and p[-2] in denying)
     stems = {stem(p[-1]) for p in denied}
     return {p[0]: Outcome.KEPT for p in parts if len(p) == 1 and stem(p[0]) in stems}
 
