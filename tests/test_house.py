@@ -45,7 +45,7 @@ BUDGETS = {
     "packs": 333,  # +6: a strategy that names no source has the one that was shown, and another is refused. +1: strategies are held against their quotes.
     "text": 534,  # +1: denied stems of other languages. +6: what is taken up again with success. +14: commands that can be copied whatever a file is called. +6: one way to cut a list. +15: days in any spelling, barred letters. +4: headings of other languages that name failures.
     "server": 275,
-    "build": 309,  # +14: a manifest that was not written; sources that went or came back.
+    "build": 312,  # +3: who looks for his turn while the tables are made. +14: a manifest that was not written; sources that went or came back.
     "model": 265,  # +40: a filler ends with kb however that ends, and what it prints is bounded. +2: the folder that a command runs in.
     "schema": 270,  # +6: words in capitals. +7: headings of a short form, what two words say last. +2: verdicts and kinds of headings are kept. +20: what is confirmed may be a failure, forms, marks, what is pending, what calls itself a run.
     "cli": 188,  # +1: how often garbage is looked for. +2: a folder behind a verb is answered with how to get there. +3: no garbage is looked for when a command ends.

@@ -140,7 +140,7 @@ def test_a_sentence_of_another_language_reports_what_it_says(text, report):
     assert report_of(text)[0] is report
 
 
-LEADERBOARD = "# Cronología\n\n| # | Enfoque | LB | Δ |\n|---|---|---|---|\n| 1 | base pública | 0.83 | — |\n| 2 | corpus combinado | 0.67 | -0.17 |\n| 3 | cot fijo | 0.84 | +0.01 |\n"
+LEADERBOARD = "# Cronología\n\n| # | Enfoque | precisión | Δ |\n|---|---|---|---|\n| 1 | base pública | 0.83 | — |\n| 2 | corpus combinado | 0.67 | -0.17 |\n| 3 | cot fijo | 0.84 | +0.01 |\n"
 LATENCY = "# Essais\n\n| Essai | latence (ms) | Δ |\n|---|---|---|\n| référence | 12.0 | — |\n| prefetch | 13.1 | +1.1 |\n| batch de 16 | 9.8 | -2.2 |\n"
 
 

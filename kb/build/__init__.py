@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
@@ -264,16 +265,11 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
         store.remove(layout.state / name)
     db = store.state(layout, writable=True)
-    db.execute("pragma journal_mode = delete")  # Nobody reads it yet: it needs no log.
+    with contextlib.suppress(sqlite3.OperationalError):  # Who looks for his turn has it open.
+        db.execute("pragma journal_mode = delete")  # Nobody reads it yet: it needs no log.
     db.execute("begin immediate")
-    for statement in (
-        *_TABLES,
-        store.Kept.TABLE,
-        *search.TABLES,
-        *trail.TABLES,
-        *refuted.TABLES,
-        *indexes.TABLES,
-    ):
+    rooms = (search.TABLES, trail.TABLES, refuted.TABLES, indexes.TABLES)
+    for statement in (*_TABLES, store.Kept.TABLE, *chain.from_iterable(rooms)):
         db.execute(statement)
     _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
     db.execute("commit")
