@@ -479,6 +479,11 @@ def test_the_summary_of_a_folder_of_an_idea_is_a_run_wherever_its_status_stands(
         assert (page.type, read_facts(page, text).verdict.canonical, label_of(path)) == ("experiment", verdict, "sigma")
 
 
+@pytest.mark.parametrize("text", ["# Cannot open display\n\nERROR: cannot open display\n", "# Naming\n\nBAD: x = 1\n\nGOOD: width = 1\n", "# Upgrade\n\n**Status:** done\n\nPython goes from 3.10 to 3.11, the pool from 2 to 4 workers.\n"])
+def test_an_error_a_rule_and_a_version_make_no_run(text):
+    assert read(text, "wiki/notes.md").type == "page"
+
+
 def test_an_acronym_that_opens_a_page_says_no_verdict():
     assert read("# TPU notes\n\nGO: the language.\n\nWIN32: an interface.\n\n在 SM-S938U 上试过但失败的路。\n", "wiki/notes.md").type == "page"
 

@@ -42,9 +42,10 @@ _LABEL_END = regex(r"[:：.—–]")
 _COMPARING = regex(r"\b(?:before|after|was|were|from|against|versus|vs|than|now|instead)\b", re.I)
 # What is measured behind a label; a day or a year is none.
 _FIGURE = regex(r"[~≈$+−-]{0,2}\d+(?!\d*-\d)(?!(?<=\d{4})\W*$)")
-# Two figures of one paragraph without units.
+# Two figures of one paragraph without units; of settings and versions people say from which to which as well, with few digits.
 _COMPARED = regex(
-    r"\d\S{0,60}(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d|\bfrom \S{0,2}\d\S{0,20} to \S{0,2}\d",
+    r"\d\S{0,60}(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d|"
+    r"\bfrom \S?(?:0\.\d\d|\d+\.\d{3})\S{0,12} to \S?(?:0\.\d\d|\d+\.\d{3})",
     re.IGNORECASE,
 )
 # Fields that name folders and files: a value that no disk takes names nothing.
@@ -285,8 +286,8 @@ def _declares(block: Block, *, measured: bool = True) -> bool:
     for line in block.plain.split("\n"):
         if block.kind == "heading":
             label, rest = "status", _LABEL_END.split(line.replace(" - ", " — "))[1:]
-        elif shouted_verdict(line):
-            return True
+        elif measured and shouted_verdict(line):
+            return True  # What measured nothing may quote an error, or a rule ("BAD: x = 1").
         else:
             label, *rest = line.split(":", 1)
             label = label.partition(" (")[0].lower()
