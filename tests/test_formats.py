@@ -1467,3 +1467,9 @@ def test_what_stands_beside_its_own_denial_was_kept(log, won, lost, kept):
     rows = "".join(f"| {n} | {what} | {gain}x | {status} |\n" for n, (what, gain, status) in enumerate((("Tile the loop", 1.31, won), ("Prefetch", 0.98, lost), ("Unroll by 4", 1.12, won), ("Huge pages", 1.0, lost)), 1))
     runs = runs_of(log("tries.md", f"# Log\n\n| # | Change | Speedup | Result |\n|---|---|---|---|\n{rows}"))
     assert [r.outcome for r in runs] == [kept, Outcome.DISCARDED] * 2
+
+
+def test_hours_that_no_day_has_are_no_time_and_thumbs_say_what_was_kept(log):
+    rows = "".join(f"| {'9' * 5000}:0{n} | try {n} | it went on for a while {mark} | {mark} |\n" for n, mark in enumerate("👍👎👍👎"))
+    runs = runs_of(log("tries.md", f"# Log\n\n| time | experiment | conclusion | status |\n|---|---|---|---|\n{rows}"))
+    assert [r.outcome for r in runs] == [Outcome.KEPT, Outcome.DISCARDED] * 2

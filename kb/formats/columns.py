@@ -287,7 +287,7 @@ def _is_measured(column: LogColumn) -> bool:
 def _grow_as_hours(column: LogColumn) -> bool:
     """Whether it holds hours of one day, which go up (09:40, 12:38); durations go up and down."""
     pairs = (c.partition(":")[::2] for c in column.filled)
-    hours = [(int(h), int(m)) for h, m in pairs if h.isdecimal() and m.isdecimal()]
+    hours = [h.zfill(2) + m for h, m in pairs if len(h) < 3 and len(m) == 2 and (h + m).isdecimal()]
     return len(column.filled) == len({*hours}) > 2 and hours == sorted(hours)
 
 

@@ -33,8 +33,8 @@ _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in
 _BEGINNINGS = [(w, o) for w, o in _OUTCOME_OF.items() if not w.isascii()] + _STEMS
 MARKS = {
     **dict.fromkeys("💥🔥💀☠", Outcome.CRASHED),
-    **dict.fromkeys("✅✔✓👍🟢", Outcome.KEPT),
-    **dict.fromkeys("❌✗✘✖↩👎🔴", Outcome.DISCARDED),
+    **dict.fromkeys("✅✔✓👍", Outcome.KEPT),
+    **dict.fromkeys("❌✗✘✖↩👎", Outcome.DISCARDED),
 }
 # Signs that a column of verdicts may hold instead of words.
 SIGNS = {
