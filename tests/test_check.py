@@ -592,6 +592,14 @@ def test_an_empty_or_missing_proposal_is_a_clear_mistake(make_base, kb_command):
     assert "give one PROPOSAL" in kb_command("check", cwd=layout.root, ok=(2,)).stderr
 
 
+def test_a_clear_answer_names_the_newest_failures_that_it_was_compared_with(gate):
+    answer = asked(gate, "Write the log from a thread of its own.")
+    assert (answer.outcome, answer.further) == ("clear", 5)
+    assert answer_text(answer).endswith("Further off: 5 other failures, the newest: Faster JSON parser; Hand-written RMSNorm kernel; Three scheduler flags; Raise the arena limit; Prefetch distance 8")
+    assert asked(gate, "Prefetch the next block of loads with `--ahead=2`.").further == 4, "what is near is told as such"
+    assert not asked(gate, "Set `--prefetch=8`.").further, "who is asked something is not told what is far"
+
+
 def test_hostile_text_is_answered(gate):
     for text in ("\x00" * 50, "`" * 5000, "[](" * 3000, "--a=" * 2000, "é\ud7ff" * 100, "| a |\n" * 2000):
         assert gate.check(Proposal(text)).outcome in ("clear", "distinguish", "repeat")

@@ -49,7 +49,8 @@ class Match:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Outcome clear, distinguish or repeat, with the matches that led to it, best first, and what is known of each lever; `read` is how
-    many cards somebody read beside the proposal.
+    many cards somebody read beside the proposal. Where it is clear, `further` is how many failures of its target share too little with
+    it to be matches, `newest` the titles of the newest of them.
     """
 
     id: str
@@ -58,3 +59,5 @@ class Answer:
     matches: tuple[Match, ...]
     levers: tuple[LeverGroup, ...] = ()
     read: int = 0
+    further: int = 0
+    newest: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ import json
 import math
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
@@ -131,7 +132,19 @@ class Gate:
             matches,
             groups,
             len(question.filed.cards) if question.filed else 0,
+            len(further := self._further(question, matches) if outcome == "clear" else []),
+            tuple(card.title or card.claim for card in further[:_MOST_MATCHES]),
         )
+
+    def _further(self, question: _Question, matches: Iterable[Match]) -> list[Card]:
+        """Failures of the target that share too little with a proposal to be met, newest first; none where several targets have runs
+        and it names none.
+        """
+        if not question.target and len(targets(self.db)) > 1:
+            return []
+        near = {match.path for match in matches}
+        listed = cards(self.db, target=question.target or None, before=question.at)
+        return [card for card in reversed(listed) if card.evidence not in near]
 
     def unread(self, proposal: Proposal) -> tuple[list[Card], list[Card]]:
         """Cards that nobody read beside a proposal: the nearest, best first, and all other failures of its target, oldest first."""

@@ -119,6 +119,11 @@ def answer_text(answer: "Answer", *, every: bool = False) -> str:
             if answer.read
             else "Nearest by words, and too far to ask. Read them: if one is this idea in other words, it is a repeat."
         )
+    if answer.further:
+        newest = "; ".join(cut(title, 60) for title in answer.newest)
+        lines.append(
+            f"Further off: {counted(answer.further, 'other failures')}, the newest: {newest}"
+        )
     lines = [one_line(line) for line in lines]
     return "\n".join(lines if every else _held(lines))
 
