@@ -749,6 +749,37 @@ def test_a_figure_of_notes_tells_of_a_failure_where_something_was_set_or_held_ag
         assert len(said(f"# Oven\n\n{text}\n", "wiki/oven.md")) == count, text
 
 
+KEPT = """---
+verdict: supported
+---
+# Shorter proofing
+
+## Result
+
+96 loaves/h instead of 88.
+
+## What did not work
+
+- A second rise at `--rise=2`: 81 loaves/h, the dough collapses.
+- `-fwarm-tins`: burnt in two ovens.
+
+## Next
+
+- A lower shelf.
+"""
+
+
+def test_what_did_not_work_on_the_way_to_a_win_is_a_failure_of_its_own_and_an_outcome_without_a_reason_is_the_reason(make_base):
+    won, lost = "wiki/experiments/oven/2026-01-02-v001-proofing.md", "wiki/experiments/oven/2026-01-03-v002-salt.md"
+    salt = KEPT[: KEPT.index("## What")].replace("supported", "refuted").replace("Shorter proofing", "Salt water").replace("96", "71")
+    layout = make_base({won: KEPT, lost: salt})
+    first, second, own = sorted(cards(layout), key=lambda c: (c.evidence, c.claim))
+    assert [c.evidence for c in (first, second, own)] == [won, won, lost]
+    assert (first.anchor, first.claim.partition(":")[0], second.levers[0].name) == ("what-did-not-work", "-fwarm-tins", "--rise")
+    assert own.because == "71 loaves/h instead of 88."
+    assert {"warm", "tin"} <= first.aim.terms.keys(), "a compiler's flag is spoken without its f"
+
+
 def test_a_run_that_was_kept_states_beside_its_own_verdict_what_its_negative_results_head():
     text = "# Wire in half precision\n\n## Results\n\n+10 % prompt tokens, verified.\n\n" + DECLARED[DECLARED.index("## Negative") :]
     text += "\n## Non-confirmed findings — mechanisms\n\nThe queue is 5 % slower.\n\n## Raw data\n\nIn the folder beside.\n"

@@ -5,8 +5,9 @@ Refuses to guess: a text that says none of them has no reason.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from kb import regex
 from kb.refuted.intent import Aim
@@ -21,6 +22,9 @@ from kb.trail.outline import Phrases, passages_of
 _STATED_KINDS = frozenset(
     ("hypothesis", "bullet", "row", "principle", "attempt", "declined", "remark")
 )
+_T = TypeVar("_T")
+# What only asks for a look.
+_NO_FAILURE = ("unread", "tried")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Card:
 
     @property
     def is_failure(self) -> bool:
-        return self.status not in ("unread", "tried")
+        return self.status not in _NO_FAILURE
 
     @property
     def is_statement(self) -> bool:
@@ -154,6 +158,29 @@ def cards(
     """Cards of what failed in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
     than `before`.
     """
+    return tuple(c for c in _values(db, Card, target, before) if c.is_failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _TitleRow:
+    """What of a card's row names it: a row is read ten times as fast without its words."""
+
+    evidence: str
+    title: str
+    status: str
+
+
+def titles(
+    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None
+) -> list[tuple[str, str]]:
+    """(evidence, title) of the same cards."""
+    named = _values(db, _TitleRow, target, before)
+    return [(c.evidence, c.title) for c in named if c.status not in _NO_FAILURE]
+
+
+def _values(
+    db: sqlite3.Connection, kind: type[_T], target: str | None, before: Moment | None
+) -> Iterator[_T]:
     where, values = [], []
     if target is not None:
         where.append("target in (?, '')")
@@ -162,8 +189,7 @@ def cards(
         where.append("(date, serial, evidence) < (?, ?, ?)")
         values.extend(before)
     query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
-    listed = (value_of(row, Card) for (row,) in db.execute(query, values))
-    return tuple(c for c in listed if c.is_failure)
+    return (value_of(row, kind) for (row,) in db.execute(query, values))
 
 
 def cards_at(db: sqlite3.Connection, pages: Iterable[str]) -> list[Card]:

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from itertools import product
 
 from kb.refuted.answer import Answer, Match, Proposal
-from kb.refuted.card import Card, as_of, cards
+from kb.refuted.card import Card, as_of, cards, titles
 from kb.refuted.groups import (
     LeverGroup,
     by_value,
@@ -133,18 +133,18 @@ class Gate:
             groups,
             len(question.filed.cards) if question.filed else 0,
             len(further := self._further(question, matches) if outcome == "clear" else []),
-            tuple(card.title or card.claim for card in further[:_MOST_MATCHES]),
+            tuple(further[:_MOST_MATCHES]),
         )
 
-    def _further(self, question: _Question, matches: Iterable[Match]) -> list[Card]:
-        """Failures of the target that share too little with a proposal to be met, newest first; none where several targets have runs
-        and it names none.
+    def _further(self, question: _Question, matches: Iterable[Match]) -> list[str]:
+        """Titles of the failures of the target that share too little with a proposal to be met, newest first; none where several targets
+        have runs and it names none.
         """
         if not question.target and len(targets(self.db)) > 1:
             return []
         near = {match.path for match in matches}
-        listed = cards(self.db, target=question.target or None, before=question.at)
-        return [card for card in reversed(listed) if card.evidence not in near]
+        listed = titles(self.db, target=question.target or None, before=question.at)
+        return [title for path, title in reversed(listed) if path not in near]
 
     def unread(self, proposal: Proposal) -> tuple[list[Card], list[Card]]:
         """Cards that nobody read beside a proposal: the nearest, best first, and all other failures of its target, oldest first."""

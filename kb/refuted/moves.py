@@ -62,8 +62,9 @@ _HUMP = re.compile(r"(?=[A-Z])(?:(?<=[a-z0-9])|(?<=[A-Z])(?=.[a-z]))")
 
 
 def plain_words(text: str) -> list[str]:
-    """Words of a text in order, those of its names one by one."""
-    return words_of(_HUMP.sub(" ", text.replace("_", " ")))
+    """Words of a text in order, those of its names one by one, and of a compiler's flag without its f (`-ffast-math`)."""
+    named = f" {text}".replace("_", " ").replace(" -f", " -f ")
+    return words_of(_HUMP.sub(" ", named))
 
 
 @lru_cache(maxsize=8192)

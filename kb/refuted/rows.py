@@ -39,6 +39,26 @@ CLAIM_HEAD = re.compile(
 )
 
 
+def _heads(block: Block) -> list[str]:
+    return [c.plain for row in block.rows[:1] for c in row.cells]
+
+
+def judges(block: Block) -> bool:
+    """Whether a block is a table whose rows judge a claim each, or say what was kept."""
+    heads = _heads(block)
+    return any(map(CLAIM_HEAD.match, heads)) or not KEPT_HEADS.isdisjoint(map(str.lower, heads))
+
+
+def judged_failures(page: Page, table: Block, anchor: str) -> Iterator[Statement]:
+    """Rows of such a table on a run's own page: claims that were refuted, and of what was not kept what says how it failed."""
+    claims = any(map(CLAIM_HEAD.match, _heads(table)))
+    for row in table_failures(page, table, anchor, "", judged=True):
+        # A claim whose measurement was invalid may hold.
+        holds = Verdict.INVALID in map(outcome_verdict, row.text.split(" · ")[1:])
+        if not holds if claims else reports_failure(row.text):
+            yield row
+
+
 def table_failures(
     page: Page, table: Block, anchor: str, mode: str, *, judged: bool = False
 ) -> Iterator[Statement]:

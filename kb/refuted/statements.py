@@ -19,7 +19,7 @@ from kb.refuted.intent import aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.lists import ListPart, as_introduced, mode_of, parts_of
 from kb.refuted.moves import Role, moves_in
 from kb.refuted.quoted import failures_in
-from kb.refuted.rows import CLAIM_HEAD, KEPT_HEADS, failing_words, table_failures
+from kb.refuted.rows import failing_words, judged_failures, judges, table_failures
 from kb.refuted.statement import (
     ADVICE,
     CROSSES,
@@ -101,7 +101,7 @@ def statements_of(
     lower = text.lower()
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
-        judged = _judged(page, text) if any(mark in lower for mark in _VERDICTS) else ()
+        judged = _judged(page, text, lower)
         judged = failures_in(page, text, record, judged) if record else judged
         return row_of(RunAim(aim, *_measured(page, text), tuple(islice(judged, MOST))))
     if record and record.whole:
@@ -138,27 +138,23 @@ def _measured(page: Page, text: str) -> tuple[bool, str, str, str]:
     return measured, rule, readable(settles) if measured else "", cut(one_line(reopen_if), 300)
 
 
-def _judged(page: Page, text: str) -> Iterator[Statement]:
-    """Rows of a run's own page that judge a claim each and say that it failed, or what was not kept and how it failed, and sections whose
-    title does. Its other lists tell of runs, which have pages too.
+def _judged(page: Page, text: str, lower: str) -> Iterator[Statement]:
+    """What a run's own page says failed beside the run: items below a heading of failures, rows of a table that judges, and sections
+    whose title does. Its other lists tell of runs, which have pages too.
     """
-    document = document_of(text)
-    heads = lambda b: [c.plain for row in b.rows[:1] for c in row.cells]  # noqa: E731
-    claims = lambda b: any(map(CLAIM_HEAD.match, heads(b)))  # noqa: E731
-    # A claim whose measurement was invalid may hold.
-    valid = lambda s: Verdict.INVALID not in map(outcome_verdict, s.text.split(" · ")[1:])  # noqa: E731
-    judges = lambda b: claims(b) or not KEPT_HEADS.isdisjoint(map(str.lower, heads(b)))  # noqa: E731
-    fails = lambda s: reports_failure(s.text)  # noqa: E731
-    declared = (any(titled_failure(b.plain)) for b in document.of("heading"))
-    # Most pages have neither, and need not be parted.
-    read = any(declared) or any(map(judges, document.blocks))
+    lists = any(mode_of(s.title) for s in page.sections)
+    document = document_of(text) if lists or any(mark in lower for mark in _VERDICTS) else None
+    declares = lambda b: b.kind == "heading" and any(titled_failure(b.plain))  # noqa: E731
+    # Most pages have none of these, and need not be parted.
+    read = lists or document and any(declares(b) or judges(b) for b in document.blocks)
     for part in parts_of(page, document) if read else ():
         if because := behind_title(document, part.title, part.lines):
             yield _declared(page, part, because)
-        for block in map(document.blocks.__getitem__, part.places):
-            if judges(block):
-                rows = table_failures(page, block, part.anchor, "", judged=True)
-                yield from filter(valid if claims(block) else fails, rows)
+        for at in part.places:
+            if judges(block := document.blocks[at]):
+                yield from judged_failures(page, block, part.anchor)
+            elif part.mode == "failed" and block.kind == "item":
+                yield from _of_block(page, document, at, part, mentions=False, fields=frozenset())
 
 
 def _attempts(page: Page, text: str, known: set[str]) -> Iterator[Statement]:

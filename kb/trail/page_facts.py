@@ -110,6 +110,8 @@ def read_facts(page: Page, text: str, words: Mapping[str, str] = {}) -> Facts:
     stated_end = labelled if len(labelled.split()) > _LONGEST_FIELD else ended
     because = facts.because or reasons or f"{stated_end} {why}".strip() or labelled
     because = because or verdict.raw * (" " in verdict.raw)
+    # Where nothing says why, what came out is all there is.
+    because = because or prose_of(next(iter(_named(parts, "results", lead)), ()), most=_REASON)
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
         # Notes that leave the verdict as it stood, with a lesson or newer figures, take away nothing else of it.
